@@ -2,7 +2,7 @@
 #
 #   docker build -t registry.example/relet:0.1.0 .     (podman and buildah build it too)
 #
-# Without the lab: no `relet up` and no `relet apiserver`. scripts/image.mjs builds the same image without an engine.
+# Without the lab: no `relet up` and no `relet apiserver`; test/image.test.ts reads what each bundle is made of. scripts/image.mjs builds the same image without an engine.
 
 # The bases are tags, so that a build gets their security fixes. For a build that can be repeated, name a digest that you trust:
 # --build-arg BASE=node:22-slim@sha256:… --build-arg BUILD_BASE=node:22-slim@sha256:…

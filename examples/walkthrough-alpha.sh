@@ -30,7 +30,7 @@ authorize() { # NAME
 }
 
 step 'A cluster whose API server does not let nodes read their ConfigMaps by itself, as in 1.8'
-run 'relet up --detach --dynamic-kubelet-config --nodes 1 --port 0 --trial-duration 2s --node-config-access manual --data-dir "$DATA" -- --max-restart-delay=0s > /dev/null'
+run 'relet up --detach --dynamic-kubelet-config --nodes 1 --port 0 --trial-duration 2s --node-config-access manual --data-dir "$DATA" -- --restart-interval=0s > /dev/null'
 
 step 'Generate a file with the current configuration'
 run 'kubectl proxy --port=8001 &'

@@ -7,7 +7,7 @@ set -euo pipefail
 . "$(dirname "$0")/checks.sh"
 
 step 'A cluster with two nodes. Ten minutes of trial are shortened to two seconds, and many changes in a row are not delayed'
-run 'relet up --detach --dynamic-kubelet-config --nodes 2 --port 0 --trial-duration 2s --data-dir "$DATA" -- --max-restart-delay=0s > /dev/null'
+run 'relet up --detach --dynamic-kubelet-config --nodes 2 --port 0 --trial-duration 2s --data-dir "$DATA" -- --restart-interval=0s > /dev/null'
 run 'kubectl get nodes'
 
 step 'Generate the configuration file'

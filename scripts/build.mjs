@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { build } from 'esbuild';
+import { writeSbom } from './release/sbom.mjs';
 
 const root = new URL('..', import.meta.url).pathname;
 process.chdir(root);
@@ -15,8 +16,8 @@ const executables = {
   apiserver: 'src/cli/apiserver.ts',
 };
 
-// What src/cli imports on demand becomes a bundle of its own, dist/FOLDER-NAME.cjs: node compiles a whole file before it runs
-// the first line, so one file for all verbs would make each of them start slower.
+// Each module that src/cli imports on demand is a bundle in dist/, named after its folder and file: node compiles a whole file
+// before it runs the first line, so one file for all verbs would make each of them start slower.
 const cli = join(root, 'src/cli');
 const nameOf = (file) =>
   relative(cli, file)
@@ -90,19 +91,26 @@ const bundled = await build({
   // Written as require(): node's import() starts a second module loader, which costs some 5 ms.
   supported: { 'dynamic-import': false },
 });
+// The inputs of each bundle: bundles.test.ts reads which may contain the lab.
+writeFileSync('dist/metafile.json', JSON.stringify(bundled.metafile));
 const page = await buildPage();
-const inputs = [bundled, page].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+const built = [bundled, page];
+const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
 writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices(inputs));
 writeCodeCaches();
 if (existsSync('src/config/index.ts')) {
-  await build({ ...shared, entryPoints: { config: 'src/config/index.ts' }, outdir: 'dist', format: 'esm' });
+  const library = { ...shared, metafile: true, outdir: 'dist', format: 'esm' };
+  built.push(await build({ ...library, entryPoints: { config: 'src/config/index.ts' } }));
   // Packages in CommonJS that it contains load modules of Node with require().
   const banner = { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" };
-  await build({ ...shared, entryPoints: { lab: 'src/lab/index.ts' }, outdir: 'dist', format: 'esm', banner });
+  built.push(await build({ ...library, entryPoints: { lab: 'src/lab/index.ts' }, banner }));
   const types = spawnSync('npx', ['--no-install', 'tsc', '-p', 'tsconfig.types.json'], { stdio: 'inherit' });
   if (types.status !== 0) process.exit(types.status ?? 1);
   removeUnusedTypes(['config', 'lab'].map((name) => join(root, 'dist/types', name, 'index.d.ts')));
 }
+
+writeFileSync('dist/bundles.json', `${JSON.stringify(packagesInBundles(built))}\n`);
+writeSbom(root);
 
 /** The dashboard's page. Names have a hash, so that a browser may keep the files for ever; what is imported on demand is a chunk. */
 async function buildPage() {
@@ -159,9 +167,33 @@ function removeUnusedTypes(published) {
   }
 }
 
+/** Packages whose code is in each bundle, and what is known of each package: bills of materials are made from it. */
+function packagesInBundles(results) {
+  const packages = {};
+  const idOf = (input) => {
+    const folder = folderOf(input);
+    if (folder === undefined) return [];
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    packages[`${name}@${version}`] = { name, version, license };
+    return [`${name}@${version}`];
+  };
+  const outputs = results.flatMap(({ metafile }) => Object.entries(metafile.outputs));
+  const bundles = outputs
+    .filter(([path]) => !path.endsWith('.map'))
+    .map(([path, { inputs }]) => {
+      const used = Object.entries(inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+      return [relative('dist', path), [...new Set(used.flatMap(([input]) => idOf(input)))].sort()];
+    });
+  return { bundles: Object.fromEntries(bundles.sort(([a], [b]) => (a < b ? -1 : 1))), packages };
+}
+
+function folderOf(input) {
+  return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0];
+}
+
 /** Whose code went into the bundles, each with its licence, as those licences ask. */
 function notices(inputs) {
-  const folders = inputs.flatMap((input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []);
+  const folders = inputs.flatMap((input) => folderOf(input) ?? []);
   const chapters = [...new Set(folders)].sort().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));

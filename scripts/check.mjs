@@ -1,5 +1,6 @@
-/** Types, lint, format, dead code and words, one after the other; `--fix` fixes what can be fixed automatically. */
+/** Types, lint, format, dead code, words and, where actionlint is there, workflows, one after the other; `--fix` fixes what can be fixed automatically. */
 import { spawnSync } from 'node:child_process';
+import { has } from './programs.mjs';
 
 const fix = process.argv.includes('--fix');
 const steps = [
@@ -8,6 +9,7 @@ const steps = [
   ['lint and format', ['npx', '--no-install', 'biome', 'check', '--error-on-warnings', ...(fix ? ['--write'] : [])]],
   ['dead code', ['npx', '--no-install', 'knip', '--no-progress', '--exclude', 'binaries']],
   ['words', [process.execPath, 'scripts/words.mjs']],
+  ...(has('actionlint') ? [['workflows', ['actionlint']]] : []),
 ];
 
 for (const [name, command] of steps) {

@@ -70,19 +70,26 @@ ${groups.replace(/^(?=.)/gm, '  ')}#chart {{- end }}
 }
 
 /** Not in a chart: Helm needs the namespace beforehand; alerts are in the rule. */
-const notInCharts = ['kustomization.yaml', 'namespace.yaml', 'alerts.yaml', 'alerts.test.yaml'];
+const notInCharts = [
+  'kustomization.yaml',
+  'namespace.yaml',
+  'alerts.yaml',
+  'alerts.test.yaml',
+  'grafana-dashboard.json',
+];
 
 /** Each template by its path, from each manifest by its path. */
 export function templates() {
-  return ['base', 'guards', 'new-nodes', 'drain', 'agent', 'dashboard', 'monitoring'].flatMap((dir) =>
-    readdirSync(join(repository, 'deploy', dir))
-      .filter((name) => !notInCharts.includes(name))
-      .map((name) => {
-        const from = `deploy/${dir}/${name}`;
-        const chart = name.endsWith('.relet.dev.yaml') ? 'relet-crds' : 'relet';
-        const note = `{{- /* Written by scripts/deploy.mjs from ${from}. */ -}}\n`;
-        return { from, to: `deploy/helm/${chart}/templates/${name}`, text: note + templateOf(read(from)) };
-      }),
+  return ['base', 'guards', 'new-nodes', 'drain', 'kube-system', 'agent', 'dashboard', 'network', 'monitoring'].flatMap(
+    (dir) =>
+      readdirSync(join(repository, 'deploy', dir))
+        .filter((name) => !notInCharts.includes(name))
+        .map((name) => {
+          const from = `deploy/${dir}/${name}`;
+          const chart = name.endsWith('.relet.dev.yaml') ? 'relet-crds' : 'relet';
+          const note = `{{- /* Written by scripts/deploy.mjs from ${from}. */ -}}\n`;
+          return { from, to: `deploy/helm/${chart}/templates/${name}`, text: note + templateOf(read(from)) };
+        }),
   );
 }
 

@@ -48,7 +48,7 @@ ${classes.join('\n')}
 ${sections.join('\n\n')}
 `;
 
-  function section(path, { what, needs, why, risk, later, cases = [] }, field) {
+  function section(path, { what, needs, why, risk, atBoot, later, cases = [] }, field) {
     const until = field.last === newestMinor ? `since 1.${field.first}` : `1.${field.first} to 1.${field.last}`;
     const facts = [
       `needs ${classNames(path, later)}${later === undefined ? '' : ` (from 1.${later.from}: **${later.needs}**)`}`,
@@ -62,6 +62,7 @@ ${sections.join('\n\n')}
       plain(what),
       `- Why: ${plain(why)}${later === undefined ? '' : ` From 1.${later.from}: ${plain(later.why)}`}`,
       `- What can go wrong: ${plain(risk)}`,
+      ...(atBoot === undefined ? [] : [`- What a trial cannot find out: ${plain(atBoot)}`]),
       ...cases.map((one) => `- ${caseText(one, needs)}`),
     ]
       .join('\n\n')

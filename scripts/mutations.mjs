@@ -117,25 +117,25 @@ export const mutations = [
     name: 'rejection-without-event',
     edits: [
       edit(
-        'src/agent/sync/api-side.ts',
-        'if (rejection && rejection.message !== this.#reportedRejection) this.sendEvent(rejection);',
+        'src/agent/sync/event-sender.ts',
+        'if (rejection && rejection.message !== this.#reportedRejection) this.send(rejection);',
         '',
       ),
     ],
   },
   {
     name: 'budget-of-unavailable-nodes',
-    edits: [edit('src/controller/set-batch.ts', 'left.unavailable >= costs.unavailable &&', '')],
+    edits: [edit('src/rollout/batch.ts', 'left.unavailable >= costs.unavailable &&', '')],
   },
   {
     name: 'budget-of-trials',
-    edits: [edit('src/controller/set-batch.ts', '(allowed.inTrial > 0 && left.inTrial >= costs.inTrial)', 'true')],
+    edits: [edit('src/rollout/batch.ts', '(allowed.inTrial > 0 && left.inTrial >= costs.inTrial)', 'true')],
   },
   {
     name: 'pending-nodes-cost-no-budget',
     edits: [
       edit(
-        'src/controller/set-survey.ts',
+        'src/rollout/survey.ts',
         "return node.state === 'waiting' && node.claim?.exempt !== true ? 'not yet active' : undefined;",
         'return undefined;',
       ),
@@ -145,30 +145,26 @@ export const mutations = [
     name: 'failures-do-not-halt',
     edits: [
       edit(
-        'src/controller/set-plan.ts',
+        'src/rollout/plan.ts',
         "function rollOut({ set, state, rules, nowMs }: PlanInput, seen: Survey, waves: WavePlan): Step {\n  if (isHalted(seen)) return stalled('halted', sentences.halted(set, seen));",
         'function rollOut({ set, state, rules, nowMs }: PlanInput, seen: Survey, waves: WavePlan): Step {',
       ),
-      edit('src/controller/set-waves.ts', 'room > 0 || isRunning || isStopped;', 'room > 0 || isRunning;'),
+      edit('src/rollout/waves.ts', 'room > 0 || isRunning || isStopped;', 'room > 0 || isRunning;'),
     ],
   },
   {
     name: 'wave-ends-before-its-trials',
-    edits: [edit('src/controller/set-waves.ts', 'room > 0 || isRunning || isStopped;', 'room > 0 || isStopped;')],
+    edits: [edit('src/rollout/waves.ts', 'room > 0 || isRunning || isStopped;', 'room > 0 || isStopped;')],
   },
   {
     name: 'taken-node-is-changed',
     edits: [
       edit(
-        'src/controller/set-nodes.ts',
-        'if (claim !== undefined && !claim.released && claim.source !== assigned)',
-        "if (claim?.source === '')",
+        'src/rollout/members.ts',
+        'if (claim !== undefined && !claim.released && !isSame)',
+        'if (assigned === null)',
       ),
-      edit(
-        'src/controller/set-nodes.ts',
-        "if (claim?.source !== assigned && assigned !== 'local')",
-        "if (claim?.source === '')",
-      ),
+      edit('src/rollout/members.ts', 'if (!isSame && assigned !== undefined)', 'if (assigned === null)'),
     ],
   },
 ];

@@ -24,8 +24,19 @@ export const programs = [
   { name: 'diff', package: 'diffutils', skips: 'sets from Git, applied with kubectl' },
   { name: 'lua5.4', package: 'lua5.4', skips: 'the health check for Argo CD' },
   { name: 'chromium', package: 'chromium', skips: 'the dashboard in a browser' },
-  { name: 'helm', from: 'helm.sh', skips: 'the charts, rendered, installed and uninstalled by Helm' },
-  { name: 'promtool', from: 'prometheus.io', skips: 'the alerts, evaluated by Prometheus' },
+  {
+    name: 'helm',
+    from: 'helm.sh',
+    skips: 'the charts, rendered, installed and uninstalled by Helm, and pulled from a registry',
+  },
+  { name: 'ssh-keygen', package: 'openssh-client', skips: 'signatures of a release' },
+  { name: 'xz', package: 'xz-utils', skips: 'the artefacts of a release' },
+  { name: 'actionlint', from: 'github.com/rhysd/actionlint', skips: 'the lint of the workflows, in npm run check' },
+  {
+    name: 'promtool',
+    from: 'prometheus.io',
+    skips: 'the alerts and the queries of the dashboard, evaluated by Prometheus',
+  },
 ];
 
 export const has = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;

@@ -3,6 +3,7 @@
  * controller, in the middle of two rollouts. Run `npm run build` first, then
  *
  *   node scripts/screenshots.mjs [DIRECTORY]          docs/images unless named; with a name, also at the width of a phone
+ *   node scripts/screenshots.mjs --audit              only the page of 'relet audit', of a small lab of its own
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,7 +13,8 @@ import * as rig from '../bench/agent/rig.mjs';
 import { startRelet } from '../bench/apiserver/servers.mjs';
 import { startAgents } from '../bench/dashboard/modelled-agents.mjs';
 
-const out = process.argv[2] ?? new URL('../docs/images', import.meta.url).pathname;
+const onlyAudit = process.argv[2] === '--audit';
+const out = (onlyAudit ? undefined : process.argv[2]) ?? new URL('../docs/images', import.meta.url).pathname;
 const api = '/apis/relet.dev/v1alpha1';
 const pools = { web: 252, gpu: 48, edge: 36 };
 const names = Object.entries(pools).flatMap(([pool, count]) =>
@@ -155,13 +157,37 @@ const pages = [
   ['upgrade', 'upgrade?to=1.37'],
 ];
 
-await rig.bench(async () => {
+function launch() {
+  const executablePath = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
+  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+}
+
+/** Six nodes in two pools; the audit exits with 1, because it finds something. */
+async function shootAudit() {
+  const HOME = rig.newDir();
+  const env = { ...process.env, HOME, KUBECONFIG: join(HOME, '.relet/admin.kubeconfig') };
+  const run = (command, ...args) => spawnSync(command, args, { env, encoding: 'utf8', maxBuffer: 2 ** 26 }).stdout;
+  const relet = (...args) => run(process.execPath, rig.relet, ...args);
+  rig.atEnd(() => relet('down'));
+  relet('up', '--detach', '--nodes=6', '--port=0', '--no-dashboard', '--', '--read-only-port=10255');
+  for (let at = 1; at <= 6; at++) run('kubectl', 'label', 'node', `node-${at}`, `pool=${at <= 4 ? 'web' : 'edge'}`);
+  relet('set', '-l', 'pool=web', 'podPidsLimit=4096', 'rotateCertificates=true', '--yes');
+  const file = join(HOME, 'audit.html');
+  writeFileSync(file, relet('audit', '-o', 'html'));
+  const browser = await launch();
+  rig.atEnd(() => browser.close());
+  const page = await browser.newPage({ viewport: { width: 1120, height: 700 } });
+  await page.goto(`file://${file}`);
+  await page.screenshot({ path: join(out, 'audit.png') });
+  console.log('audit.png');
+}
+
+async function shootDashboard() {
   mkdirSync(out, { recursive: true });
   const kubeconfig = await prepare();
   const dashboard = rig.start(process.execPath, [rig.relet, 'dashboard', `--kubeconfig=${kubeconfig}`, '--port=0']);
   const link = /http:\S+#once=\S+/.exec((await dashboard.line(/#once=/)).text)[0];
-  const executablePath = spawnSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).stdout.trim();
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  const browser = await launch();
   rig.atEnd(() => browser.close());
   const context = await browser.newContext();
   const page = await context.newPage();
@@ -181,4 +207,6 @@ await rig.bench(async () => {
     for (const [name, path] of pages) await shoot(`${name}-${scheme}`, path, { scheme, width: 1120 });
   if (process.argv[2] !== undefined)
     for (const [name, path] of pages) await shoot(`${name}-phone`, path, { scheme: 'light', width: 360 });
-});
+}
+
+await rig.bench(onlyAudit ? shootAudit : shootDashboard);

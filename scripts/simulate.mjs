@@ -38,8 +38,8 @@ async function load(mutation) {
   await build({
     stdin: {
       contents: [
-        ...['schedule', 'simulate', 'shorten'].map((name) => `export * from './src/lab/simulation/${name}.js';`),
-        "export { readManifests } from './src/lab/manifests.js';",
+        ...['schedule', 'simulate', 'shorten'].map((name) => `export * from './src/lab/faults/${name}.js';`),
+        "export { readManifests } from './src/rehearsal/manifests.js';",
       ].join(''),
       resolveDir: root,
     },
@@ -54,7 +54,9 @@ async function load(mutation) {
   });
   const module = await import(pathToFileURL(outfile).href);
   rmSync(outfile);
-  const manifests = ['base', 'guards', 'drain'].flatMap((part) => module.readManifests(join(root, 'deploy', part)));
+  const manifests = ['base', 'guards', 'kube-system', 'drain'].flatMap((part) =>
+    module.readManifests(join(root, 'deploy', part)),
+  );
   return { ...module, manifests };
 }
 

@@ -40,7 +40,7 @@ export const exceptions = [
   { text: 'trial: { deaths:', why: 'field of NodeConfig v1alpha1' },
   {
     text: 'verdict',
-    in: /^(?:src|src\/cli|bench)\/config\/|^src\/lab\/hollow-kubelet\/load-config|^src\/fleet\/config-text\.test\.ts$|^docs\/config\.md$|^src\/agent\/(?:config-loader\.test|validate\/validate)\.ts$|^test\/(?:agent-rig|cli-config\.test|oracle\.test)\.ts$/,
+    in: /^(?:src|src\/cli|bench)\/config\/|^src\/lab\/hollow-kubelet\/load-config|^src\/fleet\/config-text\.test\.ts$|^docs\/config\.md$|^src\/agent\/(?:state\/checkpoint-decode\.test|validate\/validate)\.ts$|^test\/(?:rig\/node|cli-config\.test|oracle\.test)\.ts$/,
     why: 'key of `relet config validate -o json` and of the published `relet/config`',
   },
   { text: 'connection refused', why: 'text of the operating system' },

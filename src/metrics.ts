@@ -99,6 +99,7 @@ export async function serveMetrics(options: MetricsServerOptions): Promise<numbe
 const problems: Record<number, string> = {
   401: 'a bearer token that the API server knows is needed',
   403: "the owner of this token may not 'get' this path: grant it, for example with the ClusterRole relet:metrics-reader",
+  429: 'too many unknown tokens were sent, try again in a minute',
   503: 'the API server cannot be asked who may read this',
 };
 

@@ -1,11 +1,10 @@
 /** A lock file lets one process in, in every order of steps, and is void when its holder is gone. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../test/eventually.js';
+import { Program } from '../test/program.js';
 import { type Files, realFiles } from './atomic-file.js';
 import { bootId, identify, statOf } from './proc.js';
 import { Locked, lockHolder, type Processes, takeLock } from './process-lock.js';
@@ -19,7 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }));
 
 const here = () => ({ path, host: { bootId, identify }, files: realFiles });
-/** As relet 0.1.0 wrote it, and as this one does. */
+/** As a relet before 0.1.0 wrote it, and as this one does. */
 const lockOf = (pid: number, startTime: string, boot = bootId()) =>
   `${JSON.stringify({ bootId: boot, process: { pid, startTime } })}\n`;
 
@@ -52,10 +51,9 @@ describe('a lock', () => {
 
   test('of a zombie is void: its parent may never reap it', async () => {
     // The shell becomes `sleep`, which does not wait for the child of the shell. The shell itself would, so the child outlives it.
-    const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 1000'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const parent = new Program('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 1000']);
     try {
-      const [line] = await once(parent.stdout, 'data');
-      const zombie = Number(String(line).trim());
+      const zombie = Number((await parent.printed(/\d+(?=\n)/))[0]);
       await eventually('the child is a zombie', () => statOf(zombie)?.state === 'Z');
       writeFileSync(path, lockOf(zombie, statOf(zombie)!.startTime));
       takeLock(here()).release();

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../src/api/object.js';
 import { resourcePath } from '../src/kube/resource-type.js';
 import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
-import { createFlowRig } from './flow-rig.js';
+import { createFlowRig } from './rig/memory-node.js';
 
 const refer = (rig: ClusterRig, { metadata }: KubeObject) =>
   rig.assign({ configMapRef: { namespace: 'kube-system', name: metadata.name, uid: metadata.uid } });
@@ -120,7 +120,7 @@ describe('A1 the condition ConfigOK', () => {
 
   test('A3 toggling between two configs thirty times leaves none stuck', async () => {
     const rig = await createFlowRig();
-    rig.boot({ maxRestartDelayMs: 0 });
+    rig.boot({ restartLimit: { burst: 1, intervalMs: 0 } });
     const both = [await rig.createConfigMap('a', '# a'), await rig.createConfigMap('b', '# b')];
     for (let change = 0; change < 30; change++) {
       const { metadata } = both[change % 2]!;
@@ -160,11 +160,9 @@ describe('permission by hand', () => {
     const rig = await createClusterRig(manual);
     await grant(rig, 'good');
     const good = await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await rig.node.denied(() => refer(rig, good), 'ConfigMap cannot be followed');
+    await rig.node.denied(() => refer(rig, good), 'cannot watch ConfigMap');
     await rig.until('active', () => rig.config?.active !== undefined);
-    await rig.node.until('reading', () =>
-      rig.node.log().includes('ConfigMap may not be watched, it is read from time to time'),
-    );
+    await rig.node.until('reading', () => rig.node.log().includes('watch on ConfigMap forbidden, polling'));
     const { metadata } = await rig.patchConfigMap('good', { data: { kubelet: rig.node.config('# edited') } });
     rig.node.clock.advance(75_000);
     await rig.until('followed', () => rig.config?.active?.configMap?.resourceVersion === metadata.resourceVersion);
@@ -174,11 +172,9 @@ describe('permission by hand', () => {
     const rig = await createClusterRig(manual);
     await grant(rig, 'good');
     const good = await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await rig.node.denied(() => refer(rig, good), 'ConfigMap cannot be followed');
+    await rig.node.denied(() => refer(rig, good), 'cannot watch ConfigMap');
     await rig.until('active', () => rig.config?.active !== undefined);
-    await rig.node.until('reading', () =>
-      rig.node.log().includes('ConfigMap may not be watched, it is read from time to time'),
-    );
+    await rig.node.until('reading', () => rig.node.log().includes('watch on ConfigMap forbidden, polling'));
     const starts = rig.node.starts().length;
     const path = resourcePath(
       { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'rolebindings' },

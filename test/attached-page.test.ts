@@ -27,6 +27,12 @@ const tests: [row: string, file: string, name: string][] = [
   ["the kubelet's binary", 'src/agent/unit-flow.test.ts', 'is merged again when the kubelet is replaced'],
   ['a reboot loses', 'src/agent/unit-flow.test.ts', 'is restarted once with what was staged when a reboot lost that'],
   ['the deadline of a trial', 'test/systemd.test.ts', 'is rolled back at the deadline without an agent'],
+  ['a config has failed', 'src/agent/rollback.test.ts', 'the host is asked to return to the kept config before'],
+  [
+    'a config that was rolled back',
+    'src/agent/drivers/systemd/unit-record.test.ts',
+    'a limit that a rollback could not',
+  ],
   ['a last known good config crashes', 'test/systemd.test.ts', 'is replaced by the local config without an agent'],
   ['an operator restarts or kills', 'test/systemd.test.ts', 'is not blamed for restarts and kills by an operator'],
   ['a second agent', 'test/systemd-others.test.ts', 'a second agent is refused while the first one lives'],

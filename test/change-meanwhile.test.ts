@@ -1,7 +1,7 @@
 /** A command that changes nodes, on the API server in memory: what it does about answers that are lost, and about what others do meanwhile. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { NodeConfigSource } from '../src/api/config-ref.js';
-import { type Claim, claimAnnotation } from '../src/api/node-annotations.js';
+import { type Claim, claimAnnotation, claimText } from '../src/api/node-annotations.js';
 import { type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
 import { holdAnnotation } from '../src/api/node-config-set.js';
 import { ApiError, apiError } from '../src/api/status.js';
@@ -188,19 +188,19 @@ describe('a ConfigMap that was made, and no node got', () => {
 
 describe('a node that was free when it was previewed', () => {
   const at = '2026-03-01T10:00:00Z';
-  const claim: Claim = { set: 'gpu', revision: 'a', source: 'local', wave: 1, at, previous: 'local' };
-  const claimed = (rig: Rig) => rig.annotate(nodeConfigs, 'node-1', { [claimAnnotation]: JSON.stringify(claim) });
+  const claim: Claim = { set: 'gpu', revision: 'a', source: undefined, wave: 1, at, previous: undefined };
+  const claimed = (rig: Rig) => rig.annotate(nodeConfigs, 'node-1', { [claimAnnotation]: claimText(claim) });
 
   test.each<[string, (rig: Rig) => Promise<unknown>, string]>([
     [
       'is not changed after a hold on its Node',
       (rig) => rig.annotate(nodes, 'node-1', { [holdAnnotation]: 'broken fan' }),
-      "node-1 is held through the API: broken fan; it was not changed. 'relet release node-1' releases it",
+      "node-1 is held through the API: broken fan (unverified); it was not changed. 'relet release node-1' releases it",
     ],
     [
       'is not changed after a hold on its NodeConfig',
       (rig) => rig.annotate(nodeConfigs, 'node-1', { [holdAnnotation]: 'broken fan' }),
-      "node-1 is held through the API: broken fan; it was not changed. 'relet release node-1' releases it",
+      "node-1 is held through the API: broken fan (unverified); it was not changed. 'relet release node-1' releases it",
     ],
     [
       'is not changed after a set has claimed it',

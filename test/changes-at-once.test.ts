@@ -1,8 +1,8 @@
 /** What happens while a change is under way: nothing that it needs is taken from it. */
 import { describe, expect, test } from 'vitest';
 import type { Validator } from '../src/agent/validate/validate.js';
-import { simpleValidator } from './agent-rig.js';
 import { createClusterRig } from './cluster-rig.js';
+import { simpleValidator } from './rig/node.js';
 
 describe('a config that is being validated', () => {
   /** A node that runs one config, and validates a second until the test gives the answer. */
@@ -36,7 +36,7 @@ describe('a config that is being validated', () => {
     const { rig, asked, answer } = await whileValidating();
     await asked;
     // Chooses again, and garbage-collects.
-    await rig.node.ask({ verb: 'retry' });
+    await rig.node.request({ verb: 'retry' });
     answer();
     await rig.until('second', () => rig.config?.active?.configMap?.name === 'second');
     expect(rig.node.log()).not.toContain('config cannot run');
@@ -70,7 +70,7 @@ describe('a config that is being validated', () => {
     await rig.point('second');
     await asked;
     replaced = false;
-    await rig.node.ask({ verb: 'retry' });
+    await rig.node.request({ verb: 'retry' });
     onAnswer();
     await rig.until('second', () => rig.config?.active?.configMap?.name === 'second');
     expect(rig.node.log()).not.toContain('config cannot run');

@@ -23,8 +23,10 @@ test('every manifest that a kustomization names is in a chart, except the namesp
     'deploy',
     'deploy/new-nodes',
     'deploy/drain',
+    'deploy/kube-system',
     'deploy/agent',
     'deploy/dashboard',
+    'deploy/network',
     'deploy/monitoring',
   ].flatMap((dir) => (parse(read(`${dir}/kustomization.yaml`)).resources as string[]).map((name) => `${dir}/${name}`));
   const inCharts = templates().map(({ from }) => from);

@@ -47,7 +47,6 @@ describe('relet', () => {
     ...verbs,
     ...['validate', 'upgrade-check', 'explain', 'diff', 'merge', 'defaults', 'schema'].map((name) => `config ${name}`),
     ...['status', 'view', 'use-local', 'retry', 'hold', 'release'].map((name) => `node ${name}`),
-    ...['backup', 'restore'].map((name) => `apiserver ${name}`),
   ])('the help of relet %s fits 80 columns', (verb) => {
     // A kubelet that is installed would add its own.
     const alone = verb === 'kubelet' ? ['--kubelet-binary=none'] : [];

@@ -3,10 +3,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { NodeConnection } from '../src/agent/sync/connect.js';
-import { followedRecord } from '../src/agent/sync/reference.js';
+import type { NodeConnection } from '../src/agent/sync/connect.js';
+import type { AgentLease } from '../src/api/agent-lease.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../src/api/config-ref.js';
-import { configLabel, nodeConfigs } from '../src/api/node-config.js';
+import { configLabel, configNamespace, nodeConfigs } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
 import { systemClock } from '../src/clock.js';
 import { readPlain } from '../src/config/plain-document.js';
@@ -19,14 +19,15 @@ import { type ApiServer, type ApiServerOptions, startApiServer } from '../src/la
 import { kubeconfigText } from '../src/lab/apiserver/pki/admin-kubeconfig.js';
 import { createLog, silentLog } from '../src/log.js';
 import { systemRandom } from '../src/random.js';
-import { createRig, type Rig, type RigOptions } from './agent-rig.js';
 import { eventually } from './eventually.js';
 import { makeClusterOfToday } from './node-config-cluster.js';
+import { connectionOf, createRig, type Rig, type RigOptions } from './rig/process-node.js';
 
 export interface NodeObject extends KubeObject {
   spec: { configSource?: NodeConfigSource };
   status: {
     config?: NodeConfigStatus;
+    lease?: AgentLease;
     conditions?: { type: string; status: string; reason: string; message: string }[];
   };
 }
@@ -35,6 +36,7 @@ export interface EventObject extends KubeObject {
   type: string;
   reason: string;
   message: string;
+  firstTimestamp: string;
 }
 
 export class ClusterRig {
@@ -45,6 +47,8 @@ export class ClusterRig {
   readonly name: string;
   /** Where the node's reference is. */
   readonly type: typeof nodes;
+  /** Holds its configs: the controller grants those of one namespace. */
+  readonly namespace: string;
   /** The Node, or the NodeConfig, as last received. */
   seen: NodeObject | undefined;
   readonly #listeners = new Set<() => void>();
@@ -58,6 +62,7 @@ export class ClusterRig {
   ) {
     this.name = name;
     this.type = type;
+    this.namespace = type === nodes ? 'kube-system' : configNamespace;
     this.server = server;
     this.admin = admin;
     this.node = node;
@@ -103,17 +108,17 @@ export class ClusterRig {
   createConfigMap(name: string, data: Record<string, string>, more: object = {}): Promise<KubeObject> {
     // Only a NodeConfig asks for the label.
     const labels = this.type === nodes ? {} : { [configLabel]: 'true' };
-    const metadata = { name, namespace: 'kube-system', labels };
-    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data, ...more };
-    return this.admin.create(configMaps, { namespace: 'kube-system' }, object);
+    const { namespace } = this;
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, labels }, data, ...more };
+    return this.admin.create(configMaps, { namespace }, object);
   }
 
   patchConfigMap(name: string, patch: object): Promise<KubeObject> {
-    return this.admin.patch(configMaps, { namespace: 'kube-system', name }, patch, { as: 'merge' });
+    return this.admin.patch(configMaps, { namespace: this.namespace, name }, patch, { as: 'merge' });
   }
 
   deleteConfigMap(name: string): Promise<unknown> {
-    return this.admin.delete(configMaps, { namespace: 'kube-system', name });
+    return this.admin.delete(configMaps, { namespace: this.namespace, name });
   }
 
   /** Sets spec.configSource; null removes it. */
@@ -129,7 +134,7 @@ export class ClusterRig {
   }
 
   point(name: string, kubeletConfigKey = 'kubelet'): Promise<NodeObject> {
-    return this.assign({ configMap: { namespace: 'kube-system', name, kubeletConfigKey } });
+    return this.assign({ configMap: { namespace: this.namespace, name, kubeletConfigKey } });
   }
 
   /** Puts the node's kubeconfig where it belongs, as TLS bootstrap would. */
@@ -176,20 +181,11 @@ export async function createClusterRig(options: ClusterRigOptions = {}): Promise
   });
   const nodeKubeconfig = join(node.dir, '..', 'kubeconfig');
   writeFileSync(nodeKubeconfig, await nodeKubeconfigText(server, name));
-  const log = createLog({ format: 'text', level: 'debug', write: (line) => node.logLines.push(line) });
-  connection = new NodeConnection({
+  connection = connectionOf(node, {
     kubeconfig: nodeKubeconfig,
     hostnameOverride: undefined,
     hostname: name,
-    userAgent: 'relet-test',
-    version: '0.0.0-test',
-    followed: () => node.state.record(followedRecord),
     ...(options.askAgainMs !== undefined && { askAgainMs: options.askAgainMs }),
-    env: {},
-    files: systemFileReader,
-    random: systemRandom,
-    clock: node.clock,
-    log,
   });
   if (through === 'NodeConfig') await makeClusterOfToday(server, admin, join(node.dir, '..'));
   const type = through === 'Node' ? nodes : nodeConfigs;

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await cluster.node('node-1', { does: 'deaf' });
   await cluster.node('node-2', { does: 'deaf' });
   writeFileSync(join(cluster.dir, 'k.yaml'), `${header}maxPods: 7\n`);
-  await cluster.relet(['push', 'k.yaml', '--name', 'mine']);
+  await cluster.relet('push k.yaml --name mine');
   const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
   const definition = readFileSync(join(import.meta.dirname, '../deploy/base/nodeconfigsets.relet.dev.yaml'), 'utf8');
   await cluster.admin.create(definitions, {}, parse(definition));
@@ -114,7 +114,7 @@ describe('relet __complete', () => {
   });
 
   test('without a cluster there are no names, and no complaint', async () => {
-    const { stdout, stderr, status } = await cluster.relet(['__complete', 'get', ''], { env: { KUBECONFIG: '/none' } });
+    const { stdout, stderr, status } = await cluster.relet('__complete get ', { env: { KUBECONFIG: '/none' } });
     expect({ stdout, stderr, status }).toEqual({ stdout: ':4\n', stderr: '', status: 0 });
   });
 });
@@ -157,7 +157,7 @@ describe('the scripts', () => {
   });
 
   test('another shell is refused', async () => {
-    const { status, stderr } = await cluster.relet(['completion', 'tcsh']);
+    const { status, stderr } = await cluster.relet('completion tcsh');
     expect(status).toBe(2);
     expect(stderr).toContain("there is no script for 'tcsh'; choose one of bash, zsh, fish");
   });

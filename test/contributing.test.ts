@@ -84,15 +84,13 @@ export const pinnedReasons = {
 `,
       ),
     ],
-    'src/api/node-config.ts': [
-      behind("nodeConditions = ['ConfigOK', 'OnTrial', 'ActionOwed', 'UpgradeRisk', 'UnitOK'", ", 'FlagsPinned'"),
-    ],
+    'src/api/node-config.ts': [behind("'UnitOK', 'BootRisk'", ", 'FlagsPinned'")],
     'src/agent/sync/node-config-reference.ts': [
-      ['import { owedReasons, trialReasons', 'import { owedReasons, pinnedReasons, trialReasons'],
+      behind('  owedReasons,\n', '  pinnedReasons,\n'),
       behind(
         '    { type: nodeConditions[0], ...configCondition(report), ...about },\n',
         `    {
-      type: nodeConditions[5],
+      type: nodeConditions[6],
       status: report.pinnedByFlags?.length ? 'True' : 'False',
       ...(report.pinnedByFlags?.length ? pinnedReasons.some : pinnedReasons.none),
       ...about,

@@ -3,10 +3,8 @@
  * and says truly which. Every transition, every point between two file operations, with torn and reordered writes.
  */
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Choice, choose, previousConfigRecord, recordsOf } from '../src/agent/choose.js';
 import { childRecord } from '../src/agent/drivers/child.js';
 import { handleRequest, holdRecord, requestRecord, takeRequest } from '../src/agent/requests.js';
@@ -17,18 +15,19 @@ import { sourceOf } from '../src/agent/transitions.js';
 import { forgetFailures, resultsRecord, trialRecord } from '../src/agent/trial/trial.js';
 import type { Validator } from '../src/agent/validate/validate.js';
 import { type ExactRef, sameConfig } from '../src/api/config-ref.js';
+import { type Files, removeTree } from '../src/atomic-file.js';
 import { systemClock } from '../src/clock.js';
-import { SimulatedDisk } from '../src/lab/simulation/disk.js';
-import { Fence, fencedFiles } from '../src/lab/simulation/fence.js';
-import { seededRandom } from '../src/lab/simulation/seeded-random.js';
 import { silentLog } from '../src/log.js';
-import { CrashDisk, crashStates, FullDisk, treeOf, unsyncedFiles } from './crash-disk.js';
-import { testDocuments } from './test-documents.js';
+import { SimulatedDisk } from '../src/rehearsal/simulation/disk.js';
+import { Fence, fencedFiles } from '../src/rehearsal/simulation/fence.js';
+import { seededRandom } from '../src/rehearsal/simulation/seeded-random.js';
+import { crashStates, entriesOf, fullAfter, recorded } from './rig/crash-disk.js';
+import { testDocuments } from './rig/node.js';
 
 /** Asked for every lock; /proc is slow. */
 const host = { bootId: () => 'boot', identify: (pid: number) => ({ pid, startTime: '1' }) };
-const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'relet-crash-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+/** In memory. openDirectory follows the links of its path on the real disk, so the path exists there too. */
+const dir = '/etc';
 
 const version = (name: string): ExactRef => ({
   namespace: 'kube-system',
@@ -87,8 +86,8 @@ const save = (state: NodeState, source: ExactRef) =>
 const choiceOf = (state: NodeState) => bootWith(state);
 
 interface Transition {
-  given(state: NodeState, dir: string): Promise<void> | void;
-  when(state: NodeState, dir: string): Promise<void> | void;
+  given(state: NodeState, disk: SimulatedDisk): Promise<void> | void;
+  when(state: NodeState): Promise<void> | void;
   /** Which configs may run after a crash inside it; undefined is local. */
   mayRun: (ExactRef | undefined)[];
   /** What else is true after a crash anywhere inside it. */
@@ -123,21 +122,24 @@ const proven = (source: ExactRef) => async (state: NodeState) => {
 
 const all: Record<string, Transition> = {
   'the first start in an empty directory': {
-    given: (_memory, dir) => rmSync(dir, { recursive: true }),
+    given: (_state, disk) => removeTree(dir, disk),
     when: () => {},
     mayRun: [undefined],
   },
   'the adoption of a real kubelet’s directory': {
-    given(_memory, dir) {
-      for (const name of ['meta', 'checkpoints']) rmSync(join(dir, name), { recursive: true });
+    given(_state, disk) {
+      const write = (name: string, data: string | Buffer) =>
+        disk.create(join(dir, 'store', name), Buffer.from(data), 0o600);
+      for (const name of ['meta', 'checkpoints']) removeTree(join(dir, name), disk);
+      for (const name of ['', 'meta', 'checkpoints']) disk.makeDir(join(dir, 'store', name), 0o700);
       for (const source of [a, b]) {
-        const path = join(dir, 'store', 'checkpoints', source.uid, source.resourceVersion);
-        mkdirSync(path, { recursive: true });
-        for (const [name, data] of payload(source).files) writeFileSync(join(path, name), data);
+        const path = join('checkpoints', source.uid);
+        disk.makeDir(join(dir, 'store', path), 0o700);
+        disk.makeDir(join(dir, 'store', path, source.resourceVersion), 0o700);
+        for (const [name, data] of payload(source).files) write(join(path, source.resourceVersion, name), data);
       }
-      mkdirSync(join(dir, 'store', 'meta'));
-      writeFileSync(join(dir, 'store', 'meta', 'assigned'), encodeSource(b));
-      writeFileSync(join(dir, 'store', 'meta', 'last-known-good'), encodeSource(a));
+      write('meta/assigned', encodeSource(b));
+      write('meta/last-known-good', encodeSource(a));
     },
     when: () => {},
     mayRun: [b],
@@ -260,9 +262,11 @@ const all: Record<string, Transition> = {
       expect(sourceOf(state.assigned()) !== undefined || state.read(holdRecord) !== undefined).toBe(true),
   },
   'the repair of a rotten checkpoint': {
-    async given(state, dir) {
+    async given(state, disk) {
       await proven(a)(state);
-      writeFileSync(join(dir, 'checkpoints', a.uid, a.resourceVersion, 'kubelet'), 'rot');
+      const path = join(dir, 'checkpoints', a.uid, a.resourceVersion, 'kubelet');
+      disk.remove(path);
+      disk.create(path, Buffer.from('rot'), 0o600);
     },
     when: (state) => void save(state, a),
     mayRun: [undefined, a],
@@ -314,24 +318,26 @@ const all: Record<string, Transition> = {
   },
 };
 
-let serial = 0;
-const openAt = (dir: string, files = unsyncedFiles) => openDirectory({ dir, host, log: silentLog, files }).state;
+const openOn = (files: Files) => openDirectory({ dir, host, log: silentLog, files }).state;
 
-async function walk({ given, when, mayRun, always }: Transition): Promise<number> {
-  const dir = join(root, `from-${serial++}`);
-  await given(openAt(dir), dir);
-  const emptied = !existsSync(dir);
-  if (emptied) mkdirSync(dir, { mode: 0o700 });
-  const before = treeOf(dir);
-  const disk = new CrashDisk();
-  await when(openAt(dir, disk), dir);
-  const after = new NodeState(dir, silentLog, unsyncedFiles);
+/** A disk on which everything up to here is safe. */
+async function given({ given }: Transition): Promise<SimulatedDisk> {
+  const disk = new SimulatedDisk();
+  await given(openOn(disk), disk);
+  return disk.copy();
+}
+
+async function walk(transition: Transition): Promise<number> {
+  const { when, mayRun, always } = transition;
+  const before = await given(transition);
+  const end = before.copy();
+  const { files, operations } = recorded(end);
+  await when(openOn(files));
+  const after = new NodeState(dir, silentLog, end);
   const [goal, finished] = [records(after), durable(after)];
   let points = 0;
-  for (const crash of crashStates(before, dir, disk.operations)) {
-    const dir = join(root, `after-${serial++}`);
-    crash.into(dir);
-    const state = openAt(dir);
+  for (const crash of crashStates(before, operations)) {
+    const state = openOn(crash.disk);
     const choice = await bootWith(state);
     const context = `${crash.name}: ran ${choice.source?.resourceVersion ?? 'local'}`;
     expect(
@@ -344,49 +350,48 @@ async function walk({ given, when, mayRun, always }: Transition): Promise<number
     const assigned = state.assigned();
     expect('broken' in assigned, context).toBe(false);
     expect(choice.error === undefined, context).toBe(sameConfig(sourceOf(assigned), choice.source, 'version'));
-    expect(halves(dir), context).toEqual([]);
+    expect(halves(crash.disk), context).toEqual([]);
     await always?.(state);
     // What was done stays done: nothing that was written is lost, and nothing that was removed comes back.
     if (crash.complete) expect(durable(state), context).toEqual(finished);
     // Once more, and the end is the same as without the crash; and nothing half-made stays.
-    await when(state, dir);
+    await when(state);
     expect(records(state), context).toEqual(goal);
     transitions.garbageCollect(state, silentLog, undefined);
-    expect(strays(dir), context).toEqual([]);
-    rmSync(dir, { recursive: true });
+    expect(strays(crash.disk), context).toEqual([]);
     points++;
   }
-  expect(points).toBeGreaterThan(disk.operations.length);
+  expect(points).toBeGreaterThan(operations.length);
   return points;
 }
 
 /** The disk fills up at every write in turn: what cannot be done is said, and afterwards the node boots as after a crash. */
-async function fill({ given, when, mayRun }: Transition): Promise<number> {
+async function fill(transition: Transition): Promise<number> {
+  const { when, mayRun } = transition;
   for (let writes = 1; ; writes++) {
-    const dir = join(root, `full-${serial++}`);
-    await given(openAt(dir), dir);
-    if (!existsSync(dir)) mkdirSync(dir, { mode: 0o700 });
+    const disk = await given(transition);
     // Nothing of relet's own is there yet, and a full disk does not let it be made: then it is local.
-    const isFirst = !existsSync(join(dir, 'meta'));
+    const isFirst = disk.stat(join(dir, 'meta')) === undefined;
     let failure: unknown;
     try {
-      await when(openAt(dir, new FullDisk(writes)), dir);
+      await when(openOn(fullAfter(disk, writes)));
     } catch (error) {
       failure = error;
     }
     // While it is still full, and once there is room again.
-    for (const files of [new FullDisk(0), unsyncedFiles]) {
-      const { source } = await bootWith(openAt(dir, files));
+    for (const isFull of [true, false]) {
+      disk.isFull = isFull;
+      const { source } = await bootWith(openOn(disk));
       const context = `full after ${writes} writes: ran ${source?.resourceVersion ?? 'local'}`;
       expect(
         [...mayRun, ...(isFirst ? [undefined] : [])].some((one) => sameConfig(one, source, 'version')),
         context,
       ).toBe(true);
     }
-    const state = openAt(dir);
+    const state = openOn(disk);
     expect('broken' in state.assigned()).toBe(false);
     transitions.garbageCollect(state, silentLog, undefined);
-    expect(strays(dir)).toEqual([]);
+    expect(strays(disk)).toEqual([]);
     if (failure === undefined && writes > 30) return writes;
   }
 }
@@ -402,16 +407,17 @@ const durable = (state: NodeState) => ({
   results: Object.entries(state.read(resultsRecord) ?? {}).filter(([, { kind }]) => kind !== 'validated'),
 });
 /** Checkpoints that lack one of their two files: under its own name a checkpoint is whole. */
-const halves = (dir: string) => {
+const halves = (disk: SimulatedDisk) => {
   const root = join(dir, 'checkpoints');
-  return readdirSync(root)
-    .flatMap((uid) => readdirSync(join(root, uid)).map((version) => join(root, uid, version)))
-    .filter((path) => !path.includes('tmp_') && readdirSync(path).length !== 2);
+  return disk
+    .list(root)
+    .flatMap((uid) => disk.list(join(root, uid)).map((version) => join(root, uid, version)))
+    .filter((path) => !path.includes('tmp_') && disk.list(path).length !== 2);
 };
-const strays = (dir: string) =>
-  readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter(
-    (path) => path.includes('tmp_') && !path.startsWith('store'),
-  );
+const strays = (disk: SimulatedDisk) =>
+  entriesOf(disk)
+    .map(([path]) => path)
+    .filter((path) => path.includes('tmp_') && !path.startsWith(join(dir, 'store')));
 
 describe('a crash between any two file operations leaves a node that boots', () => {
   test.each(Object.entries(all))('%s', async (_name, transition) => {

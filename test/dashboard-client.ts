@@ -23,7 +23,8 @@ export function call({ port }: { port: number }, { method = 'GET', path, body, h
       async (response) => {
         let text = '';
         for await (const chunk of response) text += chunk;
-        const json = text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : undefined;
+        const isJson = response.headers['content-type']?.startsWith('application/json');
+        const json = isJson ? JSON.parse(text) : undefined;
         resolve({ status: response.statusCode!, headers: response.headers, text, json });
       },
     );

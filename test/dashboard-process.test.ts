@@ -1,5 +1,4 @@
 /** `relet dashboard` as a process: its link, its TLS, and the commands that it runs for people, which end when nobody waits for them. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -7,16 +6,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { nodeConfigSets } from '../src/api/node-config-set.js';
+import { runRelet } from '../src/cli/run-relet.js';
 import type { KubeClient } from '../src/kube/client.js';
+import { configMaps } from '../src/kube/resource-type.js';
 import { type ApiServer, startApiServer } from '../src/lab/apiserver/apiserver.js';
 import { selfSigned } from '../src/lab/hollow-kubelet/serving-certificate.js';
 import { systemRandom } from '../src/random.js';
 import { clientFor } from './cluster-rig.js';
 import { call, logIn } from './dashboard-client.js';
-import { endProcess } from './end-process.js';
 import { eventually } from './eventually.js';
 import { applyDeploy } from './node-config-cluster.js';
 import { isAlive } from './process-rig.js';
+import { type Program, sendSignal, startRelet } from './program.js';
 import { executable } from './run-relet.js';
 
 const set = {
@@ -42,23 +43,12 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** `text` is all that it printed; `once` and `port` are of its link. */
+/** `once` and `port` are of its link. */
 async function start(...args: string[]) {
-  const child = spawn(
-    process.execPath,
-    [executable, 'dashboard', '--port=0', `--kubeconfig=${api.kubeconfig}`, ...args],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
-  );
-  onTestFinished(() => endProcess(child));
-  const text = { out: '', err: '' };
-  child.stdout.setEncoding('utf8').on('data', (some: string) => {
-    text.out += some;
-  });
-  child.stderr.setEncoding('utf8').on('data', (some: string) => {
-    text.err += some;
-  });
-  const link = await eventually('the link', () => /127\.0\.0\.1:(\d+)\/\S*#once=(\S+)/.exec(text.out) ?? false);
-  return { child, text, port: Number(link[1]), once: link[2]!, newCode: () => '' };
+  const program = startRelet(['dashboard', '--port=0', `--kubeconfig=${api.kubeconfig}`, ...args]);
+  onTestFinished(() => program.end());
+  const link = await program.printed(/127\.0\.0\.1:(\d+)\/\S*#once=(\S+)\s/);
+  return { program, port: Number(link[1]), once: link[2]!, newCode: () => '' };
 }
 
 test('relet dashboard prints a link that logs in once, and its buttons change the cluster', async () => {
@@ -68,8 +58,8 @@ test('relet dashboard prints a link that logs in once, and its buttons change th
   expect(answer.json).toMatchObject({ command: 'relet rollout pause blue', code: 0 });
   const paused = await admin.get<{ spec: { paused: boolean } }>(nodeConfigSets, { name: 'blue' });
   expect(paused.spec.paused).toBe(true);
-  expect(dashboard.text.err).toContain('logged in');
-  expect(dashboard.text.err).not.toContain(dashboard.once);
+  expect(dashboard.program.stderr).toContain('logged in');
+  expect(dashboard.program.stderr).not.toContain(dashboard.once);
 });
 
 const tlsFlags = (cert: string, key = cert) => [`--tls-cert-file=${cert}`, `--tls-private-key-file=${key}`];
@@ -82,8 +72,8 @@ function file(name: string, text: string): string {
 
 test('with a certificate it answers only over TLS, and its cookie is never sent without', async () => {
   const { cert, key } = selfSigned('localhost', ['127.0.0.1'], Date.now(), systemRandom);
-  const { port, once, text } = await start(...tlsFlags(file('tls.crt', cert), file('tls.key', key)));
-  expect(text.out).toContain('https://127.0.0.1:');
+  const { port, once, program } = await start(...tlsFlags(file('tls.crt', cert), file('tls.key', key)));
+  expect(program.stdout).toContain('https://127.0.0.1:');
   const cookie = await new Promise<string>((resolve, reject) => {
     const headers = { 'content-type': 'application/json' };
     const sent = httpsRequest(
@@ -106,14 +96,9 @@ test.each([
   ['a file that is not there', () => tlsFlags(join(dir, 'nothing')), /nothing: ENOENT/],
   ['a port that is taken', () => [`--port=${new URL(api.url).port}`], /is taken; choose another with --port/],
 ])('%s ends it with a message', async (_name, args, message) => {
-  const child = spawn(process.execPath, [executable, 'dashboard', `--kubeconfig=${api.kubeconfig}`, ...args()]);
-  onTestFinished(() => endProcess(child));
-  let text = '';
-  child.stderr.setEncoding('utf8').on('data', (some: string) => {
-    text += some;
-  });
-  await eventually('it exits', () => child.exitCode !== null, { seen: () => text });
-  expect({ code: child.exitCode, text }).toEqual({ code: 2, text: expect.stringMatching(message) });
+  const program = startRelet(['dashboard', `--kubeconfig=${api.kubeconfig}`, ...args()]);
+  onTestFinished(() => program.end());
+  expect(await program.ended).toMatchObject({ status: 2, stderr: expect.stringMatching(message) });
 });
 
 describe('a rehearsal ends when nobody waits for it any more', () => {
@@ -142,12 +127,12 @@ describe('a rehearsal ends when nobody waits for it any more', () => {
     sent.end(JSON.stringify({ yaml, nodes: 500, flags: { seeds: 100 } }));
     onTestFinished(() => void sent.destroy());
     await eventually('it runs', () => seen.text.includes('"kind":"started"'), { seen: () => seen.text });
-    const pid = childOf(dashboard.child);
+    const pid = childOf(dashboard.program);
     onTestFinished(() => {
-      if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+      sendSignal(pid, 'SIGKILL');
     });
     expect(isAlive(pid)).toBe(true);
-    return { server: dashboard.child, pid, sent };
+    return { server: dashboard.program, pid, sent };
   }
 
   test.each([
@@ -162,8 +147,51 @@ describe('a rehearsal ends when nobody waits for it any more', () => {
 });
 
 /** The only one that it has. */
-function childOf({ pid }: ChildProcess): number {
+function childOf({ pid }: Program): number {
   const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
   expect(pids).toHaveLength(1);
   return pids[0]!;
 }
+
+test('two configs are compared by a process of their own, and a problem that it finds is the answer', async () => {
+  const dashboard = await start();
+  const { headers } = await logIn(dashboard, { once: dashboard.once });
+  for (const [name, maxPods] of [
+    ['a', 100],
+    ['b', 200],
+  ])
+    await admin.create(
+      configMaps,
+      { namespace: 'default' },
+      {
+        ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' } },
+        data: {
+          kubelet: `apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\nconfig: {maxPods: ${maxPods}}\n`,
+        },
+      },
+    );
+  const hostile = 'a\u009b31m\u007fb';
+  await admin.patch(configMaps, { namespace: 'default', name: 'a' }, { data: { other: hostile } }, { as: 'merge' });
+  const shown = await call(dashboard, { path: '/api/configs/default/a', headers });
+  expect(shown.json).toMatchObject({ documents: { other: { text: hostile } } });
+  await admin.patch(configMaps, { namespace: 'default', name: 'a' }, { data: { other: null } }, { as: 'merge' });
+  const compared = await call(dashboard, { path: '/api/configs/diff?a=default/a&b=default/b', headers });
+  expect(compared.json).toMatchObject({ changes: [{ path: 'maxPods', from: 100, to: 200 }] });
+  const missing = await call(dashboard, { path: '/api/configs/diff?a=default/a&b=default/c', headers });
+  expect(missing).toMatchObject({ status: 404, json: { reason: 'NotFound' } });
+});
+
+test.each([
+  ['takes too long', { timeoutMs: 1 }, /^it did not end within 0.001 s$/],
+  ['needs too much memory', { memoryMB: 66 }, /^it needed more than 66 MB of memory$/],
+])('a command that %s is ended, with that reason', async (_name, limit, reason) => {
+  const [, program] = process.argv;
+  process.argv[1] = executable;
+  onTestFinished(() => {
+    process.argv[1] = program!;
+  });
+  const { signal } = new AbortController();
+  const limits = { timeoutMs: 60_000, memoryMB: 512, ...limit };
+  const result = await runRelet(['config', 'defaults'], { kubeconfig: '', signal, ...limits });
+  expect(result).toMatchObject({ code: 2, ended: expect.stringMatching(reason) });
+});

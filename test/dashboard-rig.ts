@@ -2,15 +2,12 @@
  * The dashboard in a real browser: a lab of processes, `relet dashboard` in front of it, and pages of Debian's chromium that record
  * whatever must never happen in one: an error on the console, a request to anywhere but their own server.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import axe from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Page, type Route } from 'playwright-core';
 import { type Lab, type LabOptions, startLab } from '../src/lab/index.js';
-import { endProcess } from './end-process.js';
-import { eventually } from './eventually.js';
-import { executable } from './run-relet.js';
+import { type Program, startRelet } from './program.js';
 
 export interface Dashboard {
   /** Ends with a slash. */
@@ -20,7 +17,7 @@ export interface Dashboard {
 }
 
 export class DashboardRig {
-  readonly #children: ChildProcess[] = [];
+  readonly #programs: Program[] = [];
   /** What must not happen in any page. */
   readonly problems: string[] = [];
 
@@ -35,7 +32,7 @@ export class DashboardRig {
       // The same nodes are changed again and again.
       startLab({
         packageDir: join(import.meta.dirname, '..'),
-        kubeletFlags: ['--max-restart-delay=0s'],
+        kubeletFlags: ['--restart-interval=0s'],
         ...options,
       }),
       // Tests may run as root, where chromium has no sandbox.
@@ -46,26 +43,17 @@ export class DashboardRig {
 
   async stop(): Promise<void> {
     await this.browser.close();
-    await Promise.all(this.#children.map(endProcess));
+    await Promise.all(this.#programs.map((program) => program.end()));
     await this.lab.stop();
   }
 
   async dashboard(...args: string[]): Promise<Dashboard> {
-    const child = spawn(
-      process.execPath,
-      [executable, 'dashboard', `--kubeconfig=${this.lab.kubeconfig}`, '--port=0', ...args],
-      { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH } },
-    );
-    this.#children.push(child);
-    const lines: string[] = [];
-    for (const stream of [child.stdout, child.stderr])
-      createInterface({ input: stream }).on('line', (line) => lines.push(line));
-    const link = await eventually(
-      'the dashboard prints its link',
-      () => /http:\/\/\S+#once=\S+/.exec(lines.join('\n'))?.[0] ?? false,
-      { seen: () => lines, hopeless: () => child.exitCode !== null && `it exited with ${child.exitCode}` },
-    );
-    return { link, url: link.replace(/#.*/, '') };
+    const program = startRelet(['dashboard', `--kubeconfig=${this.lab.kubeconfig}`, '--port=0', ...args], {
+      env: { PATH: process.env.PATH },
+    });
+    this.#programs.push(program);
+    const [, link] = await program.printed(/(http:\/\/\S+#once=\S+)\s/);
+    return { link: link!, url: link!.replace(/#.*/, '') };
   }
 
   /** A page with cookies of its own. `expected`: console errors that a scenario causes on purpose. */
@@ -77,13 +65,20 @@ export class DashboardRig {
     const context = await this.browser.newContext({ colorScheme, viewport: { width, height: 800 } });
     const page = await context.newPage();
     const origin = new URL(url).origin;
+    // The server answers 503 while it cannot ask the API server, and the page tries again: a browser logs that like an error.
+    page.on('response', (response) => {
+      if (response.status() !== 503) return;
+      const reason = response.text().catch(() => 'the page has gone');
+      void reason.then((text) => console.log(`503: ${response.url()} on ${page.url()}: ${text.slice(0, 300)}`));
+    });
     page.on('console', (message) => {
-      if (message.type() === 'error' && !expected?.test(message.text())) this.problems.push(message.text());
+      if (message.type() === 'error' && !/status of 503/.test(message.text()) && !expected?.test(message.text()))
+        this.problems.push(`${message.text()}: ${message.location().url} on ${page.url()}`);
     });
     page.on('pageerror', (error) => this.problems.push(`uncaught: ${error.message}`));
     page.on('dialog', (dialog) => {
       this.problems.push(`a script opened a dialog: ${dialog.message()}`);
-      void dialog.dismiss();
+      dialog.dismiss().catch(() => {});
     });
     page.on('request', (request) => {
       if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin)
@@ -93,8 +88,8 @@ export class DashboardRig {
   }
 
   /** The fleet, as a person who may only look sees it; with cookies of its own. */
-  async viewerPage(dashboard: Dashboard, person: string): Promise<Page> {
-    const page = await this.page(dashboard, { expected: /40[13]/ });
+  async viewerPage(dashboard: Dashboard, person: string, expected = /40[13]/): Promise<Page> {
+    const page = await this.page(dashboard, { expected });
     await page.goto(dashboard.url);
     await page.getByLabel('Bearer token').fill(this.token(person, 'relet:viewer'));
     await page.getByRole('button', { name: 'Log in' }).click();
@@ -118,6 +113,21 @@ export class DashboardRig {
     this.kubectl(['create', 'serviceaccount', name]);
     this.kubectl(['create', 'clusterrolebinding', name, `--clusterrole=${role}`, `--serviceaccount=default:${name}`]);
     return this.kubectl(['create', 'token', name]).trim();
+  }
+}
+
+/** Answers the requests of a page to `url` during the scenario. One under way at its end, or whose page has gone, is left alone. */
+export async function whileAnswered(
+  page: Page,
+  url: string,
+  answer: (route: Route) => unknown,
+  scenario: () => Promise<unknown>,
+): Promise<void> {
+  await page.route(url, answer);
+  try {
+    await scenario();
+  } finally {
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   }
 }
 

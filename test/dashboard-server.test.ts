@@ -8,8 +8,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { nodeConfigs } from '../src/api/node-config.js';
 import { nodeConfigSets } from '../src/api/node-config-set.js';
 import { systemClock } from '../src/clock.js';
-import type { RunRelet } from '../src/dashboard/server/commands.js';
+import { type Question, reply } from '../src/dashboard/server/answers.js';
+import type { RunRelet } from '../src/dashboard/server/children.js';
 import { type Dashboard, type DashboardOptions, startDashboard } from '../src/dashboard/server/server.js';
+import { referencesOfKind } from '../src/fleet/config-references.js';
 import { createClient, type KubeClient } from '../src/kube/client.js';
 import { createIdentity } from '../src/kube/identity.js';
 import { systemFileReader } from '../src/kube/kubeconfig.js';
@@ -25,7 +27,7 @@ import { eventually } from './eventually.js';
 import { applyDeploy } from './node-config-cluster.js';
 
 const hostile = '</script><img src=x onerror=alert(1)>\u001b[2J';
-const { tokens } = readTokenFile('ann-token,ann,1\nann-renewed,ann,1\nbob-token,bob,2\neve-token,eve,3', 'tokens.csv');
+const tokens = readTokenFile('ann-token,ann,1\nann-renewed,ann,1\nbob-token,bob,2\neve-token,eve,3', 'tokens.csv');
 let api: ApiServer;
 let admin: KubeClient;
 let dir: string;
@@ -92,15 +94,42 @@ async function bind(client: KubeClient, role: string, user: string): Promise<voi
 }
 
 const ran: { args: string[]; kubeconfig: string }[] = [];
-const run: RunRelet = async (args, { kubeconfig }) => {
+const run: RunRelet = async (args, { kubeconfig, stdin = '' }) => {
   ran.push({ args, kubeconfig });
-  return { code: 0, stdout: '{}', stderr: 'done' };
+  return { code: 0, stdout: args[0] === '__answer' ? await answerHere(kubeconfig, stdin) : '{}', stderr: 'done' };
 };
+
+/** As `relet __answer` does it. */
+async function answerHere(kubeconfig: string, stdin: string): Promise<string> {
+  const { users } = JSON.parse(kubeconfig);
+  const client = users[0].user.token === undefined ? clientFor(api.kubeconfig) : clientWith(users[0].user.token);
+  const { name, arguments: given, mode, may } = JSON.parse(stdin) as Question;
+  const { signal } = new AbortController();
+  const reader = { client, references: referencesOfKind(client, mode), may, nowMs: Date.now(), signal };
+  try {
+    return await reply(reader, { name, arguments: given });
+  } finally {
+    client.close();
+  }
+}
+
+const clientWith = (token: string): KubeClient =>
+  createClient({
+    source: () =>
+      createIdentity({
+        connection: { ...admin.connection, user: { token } },
+        env: {},
+        files: systemFileReader,
+        clock: systemClock,
+      }),
+    clock: systemClock,
+    random: systemRandom,
+    userAgent: 'test',
+  });
 
 async function serve(more: Partial<DashboardOptions> = {}): Promise<Dashboard> {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
-  const { connection } = admin;
   return startDashboard({
     address: '127.0.0.1',
     port: 0,
@@ -109,22 +138,9 @@ async function serve(more: Partial<DashboardOptions> = {}): Promise<Dashboard> {
     allowedHosts: [],
     trustedProxies: [],
     pageDir: join(dir, 'no-page'),
-    connect: (token) =>
-      token === undefined
-        ? clientFor(api.kubeconfig)
-        : createClient({
-            source: () =>
-              createIdentity({
-                connection: { ...connection, user: { token } },
-                env: {},
-                files: systemFileReader,
-                clock: systemClock,
-              }),
-            clock: systemClock,
-            random: systemRandom,
-            userAgent: 'test',
-          }),
+    connect: (token) => (token === undefined ? clientFor(api.kubeconfig) : clientWith(token)),
     run,
+    memoryMB: 4096,
     version: '0.0.0-test',
     clock: systemClock,
     random: systemRandom,
@@ -188,6 +204,22 @@ describe('login', () => {
     });
     isAway = false;
     expect((await logIn(dashboard, { once })).me.login).toBe('kubeconfig');
+  });
+
+  test('a sixth session of a person ends the first, and says so; no number of them ends that of another person', async () => {
+    const dashboard = await serve();
+    const ann = await logIn(dashboard, { token: 'ann-token' });
+    const first = await logIn(dashboard, { token: 'eve-token' });
+    const stream = openStream(dashboard, first.headers);
+    await eventually('the stream is open', () => stream.seen.text !== '');
+    const others = [];
+    for (let login = 2; login <= 6; login++) others.push(await logIn(dashboard, { token: 'eve-token' }));
+    const statusOf = async ({ headers }: { headers: Record<string, string> }) =>
+      (await call(dashboard, { path: '/api/me', headers })).status;
+    // The one with an open tab stays; the oldest without one goes.
+    expect(await Promise.all([ann, first, ...others].map(statusOf))).toEqual([200, 200, 401, 200, 200, 200, 200]);
+    for (let login = 1; login <= 6; login++) await logIn(dashboard, { token: 'eve-token' });
+    expect(await statusOf(ann)).toBe(200);
   });
 
   test('the header of a proxy counts only from a trusted address', async () => {
@@ -434,6 +466,36 @@ describe('buttons', () => {
       'json',
     ]);
     expect(JSON.parse(kubeconfig).users[0].user).toEqual({ token: 'ann-token' });
+  });
+
+  test('a login without any right gets no command and no comparison, only the sentence why', async () => {
+    const dashboard = await serve();
+    const { headers } = await logIn(dashboard, { token: 'eve-token' });
+    const before = ran.length;
+    const body = { yaml: 'x', revision: 'abc' };
+    for (const path of ['/api/sets/secret-set/approve', '/api/sets/plan', '/api/nodes/node-1/undo', '/api/sets'])
+      expect(await call(dashboard, { method: 'POST', path, body, headers })).toMatchObject({
+        status: 403,
+        json: { reason: 'NoRights', message: expect.stringMatching(/^eve may see and change nothing of relet/) },
+      });
+    const rehearsal = await call(dashboard, { method: 'POST', path: '/api/sets/rehearse', body, headers });
+    expect(rehearsal.text).toContain('"reason":"NoRights"');
+    for (const path of ['/api/configs/diff?a=x/a&b=x/b', '/api/nodes/node-1/diff?from=active&to=local'])
+      expect((await call(dashboard, { path, headers })).json.reason).toBe('NoRights');
+    expect(ran).toHaveLength(before);
+  });
+
+  test('what a node or an author wrote is decoded and compared in a process of its own, which may take too much', async () => {
+    const ended = 'it needed more than 192 MB of memory';
+    // What it had printed until then is not an answer.
+    const dashboard = await serve({ run: async () => ({ code: 2, stdout: '200\n{"changes":[', stderr: 'x', ended }) });
+    const { headers } = await logIn(dashboard, { token: 'ann-token' });
+    const compared = ['/api/configs/diff?a=x/a&b=x/b', '/api/nodes/node-1/diff?from=active&to=local'];
+    for (const path of [...compared, '/api/nodes/node-1', '/api/sets/secret-set', '/api/configs/x/a'])
+      expect(await call(dashboard, { path, headers })).toMatchObject({
+        status: 503,
+        json: { reason: 'TooMuchWork', message: `This was too much work for the server: ${ended}.` },
+      });
   });
 
   test('with --read-only not even an administrator can change anything', async () => {

@@ -1,7 +1,7 @@
 /** Sets in the dashboard, in a real browser: written, previewed, started and steered, by mouse and by keyboard alone. */
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Dashboard, DashboardRig, seriousProblems } from './dashboard-rig.js';
+import { type Dashboard, DashboardRig, seriousProblems, whileAnswered } from './dashboard-rig.js';
 import { eventually } from './eventually.js';
 import { needs } from './programs.js';
 
@@ -65,12 +65,12 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
     expect(await row.innerText()).toMatch(/110\s+150\s+kubelet restart/);
     expect(await page.getByRole('listitem').filter({ hasText: 'Wave 1' }).innerText()).toContain('then approval');
     const rehearsal = page.getByRole('region', { name: 'Rehearsal' });
-    // One that gets no answer.
-    await page.route('**/api/sets/rehearse', () => {});
-    await button('Rehearse').click();
-    await rehearsal.getByRole('button', { name: 'Cancel' }).click();
-    await rehearsal.getByText('Cancelled.').waitFor();
-    await page.unroute('**/api/sets/rehearse');
+    const never = () => {};
+    await whileAnswered(page, '**/api/sets/rehearse', never, async () => {
+      await button('Rehearse').click();
+      await rehearsal.getByRole('button', { name: 'Cancel' }).click();
+      await rehearsal.getByText('Cancelled.').waitFor();
+    });
     await button('Rehearse').click();
     await rehearsal.getByText('3 of 3 nodes updated, 0 failed', { exact: false }).waitFor();
     await rehearsal.getByText('relet rollout rehearse').waitFor();
@@ -100,8 +100,9 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
     }
     await button('Approve…').click();
     const dialog = page.getByRole('dialog', { name: 'Approve wave 1 of web?' });
+    await dialog.getByText('Impact: kubelet restart.').waitFor();
     expect(await dialog.innerText()).toMatch(
-      /maxPods.*2 nodes\.\n.*\nrelet rollout approve web --revision \w+ --wave 1/s,
+      /maxPods.*2 nodes will change in wave 2\. Then the rollout is complete\..*Wave 2:\s*node-2\s*node-3.*Impact: kubelet restart\..*relet rollout approve web --revision \w+ --wave 1/s,
     );
     await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
     await state('rollout complete').waitFor();

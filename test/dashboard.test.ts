@@ -3,14 +3,15 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodeConfigs } from '../src/api/node-config.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { nodes } from '../src/kube/resource-type.js';
 import { clientFor } from './cluster-rig.js';
-import { type Dashboard, DashboardRig, seriousProblems } from './dashboard-rig.js';
+import { type Dashboard, DashboardRig, seriousProblems, whileAnswered } from './dashboard-rig.js';
 import { eventually } from './eventually.js';
+import { sendSignal } from './program.js';
 import { needs } from './programs.js';
 
 const { isMissing, note } = needs('chromium', 'kubectl');
@@ -55,20 +56,22 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     const own = await rig.dashboard();
     const other = await rig.page(own, { expected: /40[13]|503|ERR_FAILED/ });
     const json = { reason: 'APIServerUnreachable', message: 'nothing listens there' };
-    await other.route('**/api/login', (route) => route.fulfill({ status: 503, json }));
-    await other.goto(own.link);
-    const alert = other.locator('.login').getByRole('alert');
-    await alert.getByText('nothing listens there').waitFor();
-    await alert.getByText('Open the link again').waitFor();
-    await other.unroute('**/api/login');
+    const unreachable = (route: Route) => route.fulfill({ status: 503, json });
+    await whileAnswered(other, '**/api/login', unreachable, async () => {
+      await other.goto(own.link);
+      const alert = other.locator('.login').getByRole('alert');
+      await alert.getByText('nothing listens there').waitFor();
+      await alert.getByText('Open the link again').waitFor();
+    });
     await other.goto('about:blank');
     await other.goto(own.link);
     await other.getByRole('grid').waitFor();
-    await other.route('**/api/logout', (route) => route.abort());
-    await other.getByRole('button', { name: 'Log out' }).click();
-    await other.getByText('You are still logged in: The dashboard’s server does not answer.').first().waitFor();
-    await other.getByRole('grid').waitFor();
-    await other.unroute('**/api/logout');
+    const abort = (route: Route) => route.abort();
+    await whileAnswered(other, '**/api/logout', abort, async () => {
+      await other.getByRole('button', { name: 'Log out' }).click();
+      await other.getByText('You are still logged in: The dashboard’s server does not answer.').first().waitFor();
+      await other.getByRole('grid').waitFor();
+    });
     await other.getByRole('button', { name: 'Log out' }).click();
     await other.getByRole('heading', { name: 'Log in to relet' }).waitFor();
     await other.context().close();
@@ -147,14 +150,15 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     const revision = /relet undo node-3 --to (\d+)/.exec(text)?.[1];
     expect(text).toMatch(new RegExp(`assigned \\S+/web-\\S+, revision ${revision} of its history`));
     let sent: unknown;
-    await page.route('**/api/nodes/node-3/undo', async (route) => {
+    const done = (route: Route) => {
       sent = route.request().postDataJSON();
-      await route.fulfill({ json: { command: '', code: 0, output: 'done' } });
+      return route.fulfill({ json: { command: '', code: 0, output: 'done' } });
+    };
+    await whileAnswered(page, '**/api/nodes/node-3/undo', done, async () => {
+      await dialog.getByRole('button', { name: 'Undo', exact: true }).click();
+      await dialog.waitFor({ state: 'detached' });
     });
-    await dialog.getByRole('button', { name: 'Undo', exact: true }).click();
-    await dialog.waitFor({ state: 'detached' });
     expect(sent).toEqual({ to: Number(revision) });
-    await page.unroute('**/api/nodes/node-3/undo');
   });
 
   test('a node is held by mouse and released by keyboard; meanwhile nothing else can be done with it', async () => {
@@ -215,15 +219,16 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
   });
 
   test('an event without a time is shown, with its time as unknown', async () => {
-    await page.route('**/api/nodes/node-1', async (route) => {
+    const withoutTime = async (route: Route) => {
       const answer = await route.fetch();
       const events = [{ at: null, reason: 'KubeletConfigChanged', message: 'nobody knows when' }];
       await route.fulfill({ response: answer, json: { ...(await answer.json()), events } });
+    };
+    await whileAnswered(page, '**/api/nodes/node-1', withoutTime, async () => {
+      await open('nodes/node-1');
+      const event = page.getByRole('row', { name: /nobody knows when/ });
+      expect(await event.innerText()).toContain('<unknown>');
     });
-    await open('nodes/node-1');
-    const event = page.getByRole('row', { name: /nobody knows when/ });
-    expect(await event.innerText()).toContain('<unknown>');
-    await page.unroute('**/api/nodes/node-1');
   });
 
   test('configs: who uses which, and the upgrade of the fleet', async () => {
@@ -306,18 +311,31 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await other.context().close();
   });
 
-  test('while the API server is away the data is shown as old, and continues when it is back; who is gone has to log in', async () => {
-    const other = await rig.viewerPage(dashboard, 'leaver');
+  test('while the API server hangs or is away the data is shown as old and nothing can be changed, and continues when it is back; who is gone has to log in', async () => {
+    // A browser logs each answer of 400 and more on its console: no page whose console is read asks the server meanwhile.
+    const other = await rig.viewerPage(dashboard, 'leaver', /40[13]|50[0234]/);
     rig.kubectl(['delete', 'serviceaccount', 'leaver']);
-    await open('');
-    process.kill(Number(readFileSync(join(rig.lab.dataDir, 'apiserver.pid'), 'utf8').trim().split(/\s/)[0]), 'SIGKILL');
-    await page.getByText(/This data is .* old/).waitFor();
-    await page.getByText('live', { exact: true }).waitFor();
+    await page.goto('about:blank');
+    const shown = await page.context().newPage();
+    await shown.goto(`${dashboard.url}nodes/node-1`);
+    const hold = shown.getByRole('button', { name: 'Hold' });
+    await hold.waitFor();
+    expect(await hold.isDisabled()).toBe(false);
+    const server = Number(readFileSync(join(rig.lab.dataDir, 'apiserver.pid'), 'utf8').trim().split(/\s/)[0]);
+    sendSignal(server, 'SIGSTOP');
+    await shown.getByText(/This data is .* old/).waitFor();
+    expect(await shown.getByText('live', { exact: true }).count()).toBe(0);
+    expect([await hold.isDisabled(), await hold.getAttribute('title')]).toEqual([
+      true,
+      'Not while the data on this page is old. The API server does not answer.',
+    ]);
+    sendSignal(server, 'SIGKILL');
+    await shown.getByText('live', { exact: true }).waitFor();
     rig.kubectl(['label', 'nodeconfig', 'node-1', 'seen=again']);
-    expect(await page.getByText(/This data is .* old/).count()).toBe(0);
+    expect(await shown.getByText(/This data is .* old/).count()).toBe(0);
     await other.getByRole('heading', { name: 'Log in to relet' }).waitFor();
     expect(await other.getByText('node-1').count()).toBe(0);
-    await other.context().close();
+    await Promise.all([other.context().close(), shown.close()]);
   });
 
   const hide = (hidden: boolean) => {

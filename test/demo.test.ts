@@ -1,10 +1,9 @@
 /** `relet demo` shows what relet does, and notices when a step fails. */
-import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { executable } from './run-relet.js';
+import { startRelet } from './program.js';
 
 let dir: string;
 beforeEach(() => {
@@ -14,12 +13,11 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 /** With its temporary directory in ours, so that what it leaves behind is seen. */
-function demo(): Promise<{ status: number | null; said: string }> {
+async function demo(): Promise<{ status: number | null; said: string }> {
   const env = { PATH: `${join(dir, 'bin')}:${process.env.PATH}`, HOME: dir, TMPDIR: dir, RELET_COLUMNS: '80' };
-  const child = spawn(process.execPath, [executable, 'demo', '--fast'], { env });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
-  return new Promise((resolve) => child.on('close', (status) => resolve({ status, said })));
+  const program = startRelet(['demo', '--fast'], { env });
+  const { status } = await program.ended;
+  return { status, said: program.output };
 }
 
 test('the demo works as described, and nothing is left of it', async () => {

@@ -55,19 +55,31 @@ describe.each(pages)('%s', (page) => {
   const missing = blocks
     .flatMap((block) => (block.kind === 'commands' ? (block.needs ?? []) : []))
     .filter((name) => !has(name));
+  const steps: (() => unknown)[] = [];
+  let next = 0;
+  /** Adds a test that runs a step of the page, after those before it: also where it is the only test that runs. */
+  const step = (title: string, run: () => unknown, isSkipped = false) => {
+    const at = isSkipped ? -1 : steps.push(run) - 1;
+    test.skipIf(isSkipped)(
+      title,
+      async () => {
+        while (next < at) await steps[next++]!();
+        next = at + 1;
+        await run();
+      },
+      600_000,
+    );
+  };
   for (const block of blocks) {
-    if (block.kind === 'file') test(`file ${block.name}`, () => write(shell.dir, block));
+    if (block.kind === 'file') step(`file ${block.name}`, () => write(shell.dir, block));
     else {
       const { notRun, needs, stays, eventually } = block;
       const lacking = isLoose ? missing : (needs ?? []).filter((name) => !has(name));
       const why = notRun ?? (lacking.length > 0 ? `${lacking.join(', ')} not found` : undefined);
       for (const command of block.commands) {
         const title = `line ${command.line}: ${command.command.split('\n')[0]}`;
-        test.skipIf(why !== undefined)(
-          why === undefined ? title : `${title} (skipped: ${why})`,
-          () => check(shell, command, { stays, eventually, isLoose, port }),
-          150_000,
-        );
+        const run = () => check(shell, command, { stays, eventually, isLoose, port });
+        step(why === undefined ? title : `${title} (skipped: ${why})`, run, why !== undefined);
       }
     }
   }

@@ -2,10 +2,12 @@
  * How sets drain, one test for each mistake that other systems made once: k0sctl, draino, MCO, kured, system-upgrade-controller,
  * upgrade-manager and others. On the model of a cluster, in memory.
  */
+
 import { describe, expect, test } from 'vitest';
+import { formatRef } from '../src/api/config-ref.js';
 import { drainAnnotation, drainMarkOf, drainTaint } from '../src/api/drain.js';
 import { type DrainStrategy, holdAnnotation, setFinalizer } from '../src/api/node-config-set.js';
-import type { ClusterNode } from '../src/controller/set-nodes.js';
+import type { ClusterNode } from '../src/rollout/cluster-node.js';
 import { SetModel } from './set-model.js';
 
 const names = ['node-0', 'node-1', 'node-2', 'node-3'];
@@ -213,7 +215,7 @@ describe('a set that drains', () => {
       if (result?.kind === 'requeue') waits.push(result.afterMs);
       model.nowMs += 15_000;
     }
-    expect([model.acts, reasonOf(model), Math.min(...waits)]).toEqual([[], 'RollingOut', 500]);
+    expect([model.acts, reasonOf(model), Math.min(...waits)]).toEqual([[], 'NoNodeToChange', 500]);
     expect(waits.filter((ms) => ms <= 500).length).toBeLessThan(4);
     for (const { metadata } of model.kinds.pods!.values())
       if (metadata.ownerReferences?.length === 0) model.remove('pods', metadata.name);
@@ -232,7 +234,7 @@ describe('a set that drains', () => {
       'RollingBack',
       [['node-0', 'Undrainable']],
     ]);
-    const sources = () => names.map((name) => model.claim(name)?.source);
+    const sources = () => names.map((name) => formatRef(model.claim(name)!.source, 'short'));
     expect(sources()).toEqual([expect.stringContaining('gpu'), 'local', 'local', 'local']);
     model.remove('pods', 'bare');
     await passes(model, 20, 20_000);
@@ -250,7 +252,7 @@ describe('a set that drains', () => {
     expect(reasonOf(model)).toBe('RollingBack');
     model.budgetSpent.clear();
     await passes(model, 60, 60_000);
-    expect([reasonOf(model), model.claim('node-0')?.source]).toEqual(['Undone', 'local']);
+    expect([reasonOf(model), formatRef(model.claim('node-0')!.source, 'short')]).toEqual(['Undone', 'local']);
   });
 
   test('evicts pods without a controller where the strategy says so', async () => {

@@ -11,10 +11,10 @@ import { type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
 import { type NodeConfigSet, type NodeConfigSetSpec, nodeConfigSets } from '../src/api/node-config-set.js';
 import type { KubeObject } from '../src/api/object.js';
 import { isNotFound } from '../src/api/status.js';
-import type { ClusterNode } from '../src/controller/set-nodes.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { clusterRoleBindings, clusterRoles, nodes, podDisruptionBudgets, pods } from '../src/kube/resource-type.js';
 import { type Lab, startLab } from '../src/lab/index.js';
+import type { ClusterNode } from '../src/rollout/cluster-node.js';
 import { clientFor } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 
@@ -25,7 +25,7 @@ let lab: Lab;
 let admin: KubeClient;
 
 beforeAll(async () => {
-  const kubeletFlags = ['--max-restart-delay=0s'];
+  const kubeletFlags = ['--restart-interval=0s'];
   lab = await startLab({ packageDir: join(import.meta.dirname, '..'), nodes: 4, trialDuration: '300ms', kubeletFlags });
   admin = clientFor(lab.kubeconfig);
   const role = readFileSync(join(import.meta.dirname, '../deploy/drain/controller-drain.yaml'), 'utf8');

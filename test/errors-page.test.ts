@@ -7,6 +7,7 @@ import { configOk } from '../src/agent/report/report.js';
 import { explainExit } from '../src/agent/trial/exit.js';
 import * as conditionReasons from '../src/api/condition-reasons.js';
 import {
+  bootReasons,
   type ConditionReason,
   okReasons,
   owedReasons,
@@ -52,9 +53,13 @@ describe('docs/errors.md', () => {
       ...Object.entries(unitReasons).map(([seen, text]) =>
         row(`\`UnitOK\` ${seen === 'none' ? 'True' : 'False'}`, text),
       ),
+      row('`BootRisk` True', bootReasons.crashed),
+      row('`BootRisk` False', bootReasons.none),
     ];
     const fromPage = rows
-      .filter((cells) => /ConfigOK|OnTrial|ActionOwed|UpgradeRisk|UnitOK/.test(cells[1] ?? '') && cells.length === 3)
+      .filter(
+        (cells) => /ConfigOK|OnTrial|ActionOwed|UpgradeRisk|UnitOK|BootRisk/.test(cells[1] ?? '') && cells.length === 3,
+      )
       .map(([reason, ...cells]) => [code(reason), ...cells]);
     expect(fromPage).toEqual(fromCode);
   });

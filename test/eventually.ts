@@ -1,4 +1,4 @@
-/** The one way in which tests wait: ask again until it is so. Nothing else in a test sleeps; test/house.test.ts sees to that. */
+/** The one way in which tests wait: ask again until it is so. Nothing else in a test sleeps (test/source-rules.test.ts). */
 
 interface Options {
   /** What there was to see, for the error. */

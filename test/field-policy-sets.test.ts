@@ -38,17 +38,22 @@ describe('a set whose config a FieldPolicy does not allow', () => {
     expect(await assigned(rig)).toBe(4);
   });
 
-  test('rolls out where the policy is for other nodes, and stalls when one of those joins', async () => {
+  test('rolls out where the policy is for other nodes, and names one of those that joins without changing it', async () => {
     const rig = await createSetRig();
     await rig.addNodes(names.slice(0, 2));
     await policy(rig, 'edge', { selector: { matchLabels: { site: 'edge' } }, deny: ['maxPods'] });
     await rig.apply('gpu', { config: { overlay: { maxPods: 100 } } });
     await rig.untilReason('gpu', 'RolloutComplete', 10_000);
     await rig.addNodes(['edge-1'], { pool: 'gpu', site: 'edge' });
-    await rig.untilReason('gpu', 'FieldPolicy');
-    expect(await stalled(rig)).toContain(
-      'FieldPolicy edge: maxPods is set, and the field policy denies changing it (edge-1)',
-    );
+    await rig.until('excluded', async () => (await rig.set('gpu')).status?.excluded?.[0]?.reason === 'FieldPolicyHere');
+    expect((await rig.set('gpu')).status?.excluded).toEqual([
+      {
+        name: 'edge-1',
+        reason: 'FieldPolicyHere',
+        message: 'FieldPolicy edge: maxPods is set, and the field policy denies changing it',
+      },
+    ]);
+    expect(await rig.reason('gpu')).toBe('RolloutComplete');
     expect(await assigned(rig)).toBe(2);
   });
 

@@ -18,6 +18,7 @@ import { configMaps, nodes } from '../src/kube/resource-type.js';
 import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { fakeKubelet, type Place, type Started, start } from './process-rig.js';
+import { isInHistory, unpackEdition } from './rig/edition.js';
 import { executable } from './run-relet.js';
 
 const commit = 'e8a3436';
@@ -52,13 +53,13 @@ type Crd = 'with the old' | 'with the new' | 'without';
 const crds = ({ through }: State): Crd[] => (through === 'Node' ? ['without'] : ['with the old', 'with the new']);
 const cases = states.flatMap((state) => crds(state).map((crd) => [state.name, crd, state] as const));
 
-const isInHistory = spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root }).status === 0;
-const note = isInHistory
+const hasFirst = isInHistory(commit);
+const note = hasFirst
   ? ', and starts again under the first edition'
   : ` (skipped: start again under the first edition, since commit ${commit} is not in this clone)`;
 
 let first: string | undefined;
-const building = isInHistory ? mkdtempSync(join(tmpdir(), 'relet-first-edition-')) : undefined;
+const building = hasFirst ? mkdtempSync(join(tmpdir(), 'relet-first-edition-')) : undefined;
 const turn = createServer();
 
 beforeAll(async () => {
@@ -98,7 +99,7 @@ test.each(cases)(`a node left %s keeps what it ran, %s CRD${note}`, async (_name
   expect(onHost(first, node.place.dir)).toEqual(before[1]);
 });
 
-const back = (name: string) => (isInHistory ? `${name}, also under the first edition again` : `${name}${note}`);
+const back = (name: string) => (hasFirst ? `${name}, also under the first edition again` : `${name}${note}`);
 
 test(back('a trial of the first edition passes here after the rest of its time'), async () => {
   const node = await leftBehind(stateOf('mid-trial'), 'with the new');
@@ -151,14 +152,7 @@ const mostWrites = 8;
 
 /** As `npm run build` of that commit, for the one bundle that runs on a node. */
 async function buildFirstEdition(dir: string): Promise<string> {
-  const archive = spawnSync('git', ['archive', commit, 'src', 'bin', 'package.json'], {
-    cwd: root,
-    maxBuffer: 256 * 1024 * 1024,
-  });
-  expect(archive.status, archive.stderr.toString()).toBe(0);
-  const unpacked = spawnSync('tar', ['x', '-C', dir], { input: archive.stdout });
-  expect(unpacked.status, String(unpacked.stderr)).toBe(0);
-  symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+  unpackEdition(commit, dir, 'src', 'bin', 'package.json');
   await build({
     absWorkingDir: dir,
     entryPoints: { node: 'src/cli/node/kubelet.ts' },
@@ -185,10 +179,14 @@ function onHost(relet: string, dir: string): object {
 async function leftBehind(state: State, crd: Crd) {
   const rootDir = mkdtempSync(join(tmpdir(), 'relet-left-behind-'));
   onTestFinished(() => rmSync(rootDir, { recursive: true, force: true }));
-  const audit = join(rootDir, 'audit');
+  const answered: { user: string; request: string }[] = [];
   const rig = await createClusterRig({
     boot: false,
-    server: { dynamicKubeletConfig: state.through === 'Node', auditLogPath: audit },
+    server: {
+      dynamicKubeletConfig: state.through === 'Node',
+      onRequest: (_exchange, { user, verb, resource, subresource }) =>
+        answered.push({ user: user.name, request: `${verb} ${[resource, subresource].filter(Boolean).join('/')}` }),
+    },
   });
   const type = state.through === 'Node' ? nodes : nodeConfigs;
   const values = new Map([
@@ -214,16 +212,7 @@ async function leftBehind(state: State, crd: Crd) {
   const place: Place = { dir: join(rootDir, 'dynamic-config'), port, cwd: rootDir, kubelet };
   const object = () => rig.admin.get<NodeConfig>(type, { name: nodeName });
   const requests = (wanted: string) =>
-    readFileSync(audit, 'utf8')
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line))
-      .filter(({ user }) => user.username === `system:node:${nodeName}`)
-      .map(
-        ({ verb, objectRef: { resource, subresource } = {} as Record<string, string> }) =>
-          `${verb} ${[resource, subresource].filter(Boolean).join('/')}`,
-      )
-      .filter((request) => request === wanted).length;
+    answered.filter(({ user, request }) => user === `system:node:${nodeName}` && request === wanted).length;
   const statusOf = (name: string | undefined) =>
     name && {
       configMap: {
@@ -250,7 +239,7 @@ async function leftBehind(state: State, crd: Crd) {
       },
       {
         seen: () => `${JSON.stringify(seen?.status, null, 1)}\n${output()}`,
-        hopeless: () => process.exitCode !== null && `relet has exited\n${output()}`,
+        hopeless: () => process.exit !== undefined && `relet has exited\n${output()}`,
       },
     );
   };

@@ -31,7 +31,9 @@ describe.skipIf(kubectl.isMissing)(`examples/sets from Git${kubectl.note}`, () =
     // On a real server the definitions take a moment.
     await eventually('deploy/', () => cluster.kubectl('apply', '-k', join(root, 'deploy')));
     controller = await startController(cluster, { identity: 'a', guards: 'auto' });
-    for (const name of ['gpu-1', 'gpu-2']) {
+    // As many as it takes for 10 % to be a wave of its own after the first node.
+    for (let at = 1; at <= 11; at++) {
+      const name = `gpu-${at}`;
       const metadata = { name, labels: { pool: 'gpu' } };
       await admin.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata });
       const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'ready' }];
@@ -103,7 +105,7 @@ describe.skipIf(kubectl.isMissing)(`examples/sets from Git${kubectl.note}`, () =
 
   test('nor does what a person approves, or a server-side apply by another manager', async () => {
     const { status } = await get();
-    const rollout = { approve: { revision: status?.updateRevision, wave: 1 } };
+    const rollout = { approve: { revision: status?.updateRevision, wave: 1, by: 'admin' } };
     await admin.patch(nodeConfigSets, { name: 'gpu', subresource: 'status' }, { status: { rollout } }, { as: 'merge' });
     await untilReason('Soaking');
     await sameAfter(['apply'], ['diff']);

@@ -4,8 +4,10 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { byAnnotation } from '../src/api/node-annotations.js';
 import { configLabel, nodeConfigs } from '../src/api/node-config.js';
-import { nodeConfigSets } from '../src/api/node-config-set.js';
+import { type NodeConfigSet, nodeConfigSets } from '../src/api/node-config-set.js';
+import { historyAnnotation } from '../src/fleet/config-history.js';
 import { clusterRoleBindings, clusterRoles, configMaps } from '../src/kube/resource-type.js';
 import { type Cluster, embeddedCluster, type UserName } from './cluster/cluster.js';
 import { needs } from './programs.js';
@@ -14,6 +16,7 @@ const deploy = join(import.meta.dirname, '../deploy');
 const kubectl = needs('kubectl');
 const rbac = 'rbac.authorization.k8s.io';
 const namespace = 'default';
+const controllerUser = 'system:serviceaccount:relet-system:relet-controller';
 
 describe.skipIf(kubectl.isMissing)(`deploy/guards, where roles allow everything${kubectl.note}`, () => {
   let cluster: Cluster;
@@ -148,12 +151,119 @@ describe.skipIf(kubectl.isMissing)(`deploy/guards, where roles allow everything$
   test('who approves a rollout writes nothing else of its status, and a node writes nothing of it', async () => {
     const write = (user: UserName, status: object) =>
       as(user).patch(nodeConfigSets, { name: 'guarded', subresource: 'status' }, { status }, { as: 'merge' });
-    const rollout = { approve: { revision: 'a', wave: 1 } };
+    const rollout = { approve: { revision: 'a', wave: 1, by: 'editor' } };
     expect((await write('editor', { rollout })).status).toMatchObject({ wave: 1, rollout });
     for (const more of [{ wave: 2 }, { currentRevision: 'b' }, { inTrial: { nodes: null } }, { updateRevision: null }])
       await refusedBy('relet-who-approves', write('editor', { rollout, ...more }));
     await refusedBy('relet-who-approves', write('system:node:node-a', { rollout }));
     expect((await write('editor', { rollout: null })).status).not.toHaveProperty('rollout');
+  });
+
+  describe('the name of the person who steers a rollout', () => {
+    const controller = controllerUser;
+    const place = { name: 'guarded', subresource: 'status' };
+    const write = (user: UserName, rollout: object | null) =>
+      as(user).patch<NodeConfigSet>(nodeConfigSets, place, { status: { rollout } }, { as: 'merge' });
+    const approve = { revision: 'a', wave: 1 };
+    const request = { revision: 'a', action: 'Abort' };
+    const policy = 'relet-who-steers';
+    beforeAll(async () => {
+      const resources = ['nodeconfigsets', 'nodeconfigsets/status'];
+      await allow('reconciles', [controller], [{ apiGroups: ['relet.dev'], resources, verbs: ['*'] }]);
+    });
+
+    test.each(['editor', 'admin'] as const)('%s approves and asks in the own name only', async (user) => {
+      for (const block of [{ approve }, { request }]) {
+        const [[field, value]] = Object.entries(block) as [[string, object]];
+        await refusedBy(policy, write(user, block));
+        for (const by of ['somebody-else', '', user.toUpperCase(), controller])
+          await refusedBy(policy, write(user, { [field]: { ...value, by } }));
+        const { status } = await write(user, { [field]: { ...value, by: user } });
+        expect(status?.rollout).toMatchObject({ [field]: { by: user } });
+        await refusedBy(policy, write(user, { [field]: { by: null } }));
+        await write(user, { [field]: null });
+      }
+    });
+
+    test('by a JSON patch and by a server-side apply neither', async () => {
+      const add = { op: 'add', path: '/status/rollout', value: { approve: { ...approve, by: 'ann' } } };
+      await refusedBy(policy, as('editor').patch(nodeConfigSets, place, [add] as never, { as: 'json' }));
+      const { apiVersion, kind } = nodeConfigSet('guarded');
+      const applied = { apiVersion, kind, metadata: { name: 'guarded' }, status: { rollout: add.value } };
+      const options = { as: 'apply', fieldManager: 'another', force: true } as const;
+      await refusedBy(policy, as('editor').patch(nodeConfigSets, place, applied, options));
+    });
+
+    test('what one person wrote stays so while others write, and is changed only in the own name', async () => {
+      await write('editor', { approve: { ...approve, by: 'editor' } });
+      await write('operator', { request: { ...request, by: 'operator' } });
+      await refusedBy(policy, write('operator', { approve: { wave: 2 } }));
+      await refusedBy(policy, write('admin', { approve: { wave: 2 } }));
+      const { status } = await write('operator', { approve: { wave: 2, by: 'operator' } });
+      expect(status?.rollout).toEqual({
+        approve: { revision: 'a', wave: 2, by: 'operator' },
+        request: { ...request, by: 'operator' },
+      });
+      await write('admin', null);
+    });
+
+    test('the controller removes an approval and a request, and writes neither, not even in its own name', async () => {
+      await refusedBy(policy, write(controller, { approve: { ...approve, by: controller } }));
+      await refusedBy(policy, write(controller, { request: { ...request, by: 'editor' } }));
+      await write('editor', { approve: { ...approve, by: 'editor' }, request: { ...request, by: 'editor' } });
+      const { status } = await as(controller).patch<NodeConfigSet>(
+        nodeConfigSets,
+        place,
+        { status: { wave: 2, rollout: { request: null } } },
+        { as: 'merge' },
+      );
+      expect(status).toMatchObject({ wave: 2, rollout: { approve: { by: 'editor' } } });
+      expect((await write(controller, null)).status).not.toHaveProperty('rollout');
+    });
+  });
+
+  describe('the annotation relet.dev/by', () => {
+    const policy = 'relet-who-is-named';
+    const write = (user: UserName, annotations: Record<string, string | null>, spec: object = {}) =>
+      as(user).patch(nodeConfigs, { name: 'node-b' }, { metadata: { annotations }, spec }, { as: 'merge' });
+
+    test('is the name of the user who writes it, also of an admin, and anybody may leave or remove it', async () => {
+      for (const user of ['operator', 'admin'] as const) {
+        for (const name of ['somebody-else', '']) await refusedBy(policy, write(user, { [byAnnotation]: name }));
+        await write(user, { [byAnnotation]: user });
+      }
+      await write('operator', { another: 'x' });
+      await write('operator', {}, { configSource: null });
+      await write('operator', { [byAnnotation]: null });
+    });
+
+    test('a NodeConfig is not created in the name of another', async () => {
+      const metadata = { name: 'node-e', annotations: { [byAnnotation]: 'ann' } };
+      await refusedBy(policy, as('operator').create(nodeConfigs, {}, { ...nodeConfig('node-e'), metadata }));
+    });
+
+    test('who adds to the history of a node does so in the own name, or in none', async () => {
+      await write('operator', { [byAnnotation]: 'operator', [historyAnnotation]: '[1]' });
+      await write('operator', { [historyAnnotation]: '[2]' });
+      await refusedBy(policy, write('admin', { [historyAnnotation]: '[3]' }));
+      await write('admin', { [historyAnnotation]: '[3]', [byAnnotation]: null });
+      await write('admin', { [historyAnnotation]: '[4]', [byAnnotation]: 'admin' });
+      await write('admin', { [historyAnnotation]: null, [byAnnotation]: null });
+    });
+
+    test('a set is not paused in the name of another, and who is not named may pause it', async () => {
+      const pause = (user: UserName, paused: boolean, annotations: Record<string, string | null> = {}) =>
+        as(user).patch(
+          nodeConfigSets,
+          { name: 'guarded' },
+          { metadata: { annotations }, spec: { paused } },
+          { as: 'merge' },
+        );
+      await pause('admin', true, { [byAnnotation]: 'admin' });
+      await refusedBy(policy, pause(controllerUser, false));
+      await pause(controllerUser, false, { [byAnnotation]: null });
+      await pause('admin', true);
+    });
   });
 
   test('only who may assign all nodes and author configs writes NodeConfigSets', async () => {

@@ -87,6 +87,31 @@ describe.skipIf(helmHere.isMissing)(`what Helm makes of the charts${helmHere.not
     expect(pod.volumes.map(({ hostPath }) => hostPath?.path)).toContain('/etc/eks');
   });
 
+  test('a webhook is two files and three flags', async () => {
+    const values = ['url=https://hooks.example/a?b=c', 'tokenSecret=t', 'caConfigMap=c'];
+    const pod = podOf(await template('relet', ...values.map((value) => `controller.webhook.${value}`)), 'Deployment');
+    expect(pod.containers[0].args.slice(-3)).toEqual([
+      '--webhook-url=https://hooks.example/a?b=c',
+      '--webhook-token-file=/etc/relet/webhook-token/token',
+      '--webhook-ca-file=/etc/relet/webhook-ca/ca.crt',
+    ]);
+    expect(pod.volumes).toEqual([
+      { name: 'webhook-token', secret: { secretName: 't' } },
+      { name: 'webhook-ca', configMap: { name: 'c' } },
+    ]);
+  });
+
+  test('NetworkPolicies are there by their values: that of the dashboard unless turned off, that of the controller when turned on', async () => {
+    const policies = async (...values: string[]) =>
+      (await template('relet', ...values))
+        .filter(({ kind }) => kind === 'NetworkPolicy')
+        .map(({ metadata }) => metadata.name);
+    expect(await policies()).toEqual([]);
+    expect(await policies('dashboard.enabled=true')).toEqual(['relet-dashboard']);
+    expect(await policies('dashboard.enabled=true', 'networkPolicies.dashboard=false')).toEqual([]);
+    expect(await policies('networkPolicies.controller=true')).toEqual(['relet-controller']);
+  });
+
   test('an image is named by its digest, and with guards=roles there are no policies', async () => {
     const digest = `sha256:${'0'.repeat(64)}`;
     const set = ['guards=roles', 'image.repository=registry.example/relet', `image.digest=${digest}`];
@@ -113,7 +138,7 @@ describe.skipIf(helmAndKubectl.isMissing)(`Helm on a cluster${helmAndKubectl.not
     const onCluster = { ...env, KUBECONFIG: scene.cluster.kubeconfig('admin') };
     return (await run('sh', ['-ec', script], { env: onCluster, cwd: join(deploy, '..') })).stdout;
   };
-  const get = (what: string) => shell(`kubectl get ${what} -n relet-system`);
+  const get = (what: string, namespace = 'relet-system') => shell(`kubectl get ${what} -n ${namespace}`);
 
   beforeAll(async () => {
     scene.begin(await (assets === undefined ? embeddedCluster() : realCluster(assets)));
@@ -156,6 +181,22 @@ describe.skipIf(helmAndKubectl.isMissing)(`Helm on a cluster${helmAndKubectl.not
     node.rig.boot();
     await node.rig.until('runs it again', () => node.rig.starts().length === starts + 1);
     expect(node.rig.starts().at(-1)?.configFile).toContain('checkpoints');
+  });
+
+  test('helm upgrade keeps the rights of the controller in kube-system while there are grants', async () => {
+    await shell('helm install relet deploy/helm/relet -n relet-system');
+    const inKubeSystem = () => get('roles -o name', 'kube-system');
+    expect(await inKubeSystem()).not.toContain('/relet:controller');
+    await shell(`
+      kubectl create role relet:kubelet-config:former -n kube-system --verb=get --resource=configmaps
+      kubectl label role relet:kubelet-config:former -n kube-system relet.dev/grant=true
+      helm upgrade relet deploy/helm/relet -n relet-system`);
+    expect(await inKubeSystem()).toContain('/relet:controller');
+    await shell(`
+      kubectl delete role relet:kubelet-config:former -n kube-system
+      helm upgrade relet deploy/helm/relet -n relet-system`);
+    expect(await inKubeSystem()).not.toContain('/relet:controller');
+    await shell('helm uninstall relet -n relet-system');
   });
 
   const shown = readBlocks(readFileSync(join(deploy, '../docs/install.md'), 'utf8')).flatMap((block) =>

@@ -2,7 +2,6 @@
  * The hollow kubelet as a process: against the embedded API server with a node's own certificate, alone, and failing on
  * demand. `npm run build` makes what runs here.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
@@ -20,8 +19,9 @@ import { clientFor } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 import { createAuthority } from './pki.js';
+import { Program, startRelet } from './program.js';
 import { needs } from './programs.js';
-import { executable, relet } from './run-relet.js';
+import { relet } from './run-relet.js';
 import { answerJson, startScriptedServer } from './scripted-server.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'relet-hollow-'));
@@ -54,13 +54,12 @@ async function nodeKubeconfig(name: string): Promise<string> {
 }
 
 interface Hollow {
-  child: ChildProcess;
+  program: Program;
   port: number;
   healthzPort: number;
   log(): string;
   /** Resolves when the log has this. */
-  said(text: string): Promise<void>;
-  ended: Promise<{ code: number | null; signal: string | null }>;
+  printed(text: string): Promise<unknown>;
 }
 
 async function startHollow(name: string, config: object = {}, flags: string[] = []): Promise<Hollow> {
@@ -75,26 +74,13 @@ async function startHollow(name: string, config: object = {}, flags: string[] = 
     `--root-dir=${dir}`,
     `--cert-dir=${join(dir, `${name}-pki`)}`,
   ];
-  const child = spawn(process.execPath, [executable, 'hollow-kubelet', ...own, ...flags], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { PATH: process.env.PATH },
-  });
-  let text = '';
-  child.stderr!.setEncoding('utf8').on('data', (chunk) => {
-    text += chunk;
-  });
-  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }));
+  const program = startRelet(['hollow-kubelet', ...own, ...flags], { env: { PATH: process.env.PATH } });
   onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await ended;
+    program.kill('SIGKILL');
+    await program.ended;
   });
-  const said = async (wanted: string) => {
-    while (!text.includes(wanted)) {
-      if (child.exitCode !== null) throw new Error(`it ended without saying "${wanted}":\n${text}`);
-      await Promise.race([once(child.stderr!, 'data'), ended]);
-    }
-  };
-  return { child, port, healthzPort, log: () => text, said, ended };
+  const printed = (text: string) => program.printed(new RegExp(text));
+  return { program, port, healthzPort, log: () => program.stderr, printed };
 }
 
 /** The Node when it satisfies this, as an administrator sees it. */
@@ -146,7 +132,7 @@ describe('a node with a hollow kubelet', () => {
     expect(node.status.allocatable!.pods).toBe('42');
     expect(node.status.daemonEndpoints!.kubeletEndpoint.Port).toBe(hollow.port);
     expect(await healthz(hollow.healthzPort)).toBe(200);
-    await hollow.said('Successfully registered node');
+    await hollow.printed('Successfully registered node');
     const configz = await admin.raw({ method: 'GET', path: '/api/v1/nodes/full/proxy/configz' });
     expect(JSON.parse(configz.text).kubeletconfig).toMatchObject({ maxPods: 42, port: hollow.port });
   });
@@ -226,22 +212,9 @@ describe('a node with a hollow kubelet', () => {
       const files = certificate
         ? ['--cert', write('c.crt', certificate.cert), '--key', write('c.key', certificate.key)]
         : [];
-      const curl = spawn('curl', [
-        '-sk',
-        '-o',
-        '/dev/null',
-        '-w',
-        '%{http_code}',
-        ...headers,
-        ...files,
-        `https://127.0.0.1:${hollow.port}/configz`,
-      ]);
-      let out = '';
-      curl.stdout.on('data', (chunk) => {
-        out += chunk;
-      });
-      await once(curl, 'close');
-      return out;
+      const url = `https://127.0.0.1:${hollow.port}/configz`;
+      const curl = new Program('curl', ['-sk', '-o', '/dev/null', '-w', '%{http_code}', ...headers, ...files, url]);
+      return (await curl.ended).stdout;
     };
     const write = (name: string, text: string) => {
       writeFileSync(join(dir, name), text);
@@ -260,8 +233,8 @@ describe('a node with a hollow kubelet', () => {
     const flags = [`--kubeconfig=${await nodeKubeconfig('again')}`];
     const first = await startHollow('again', { maxPods: 10 }, flags);
     const before = await nodeWhen('again', (node) => readiness(node) === 'True');
-    first.child.kill('SIGTERM');
-    expect(await first.ended).toEqual({ code: 0, signal: null });
+    first.program.kill('SIGTERM');
+    expect(await first.program.exited).toEqual({ code: 0, signal: null });
     await startHollow('again', { maxPods: 20 }, flags);
     const after = await nodeWhen('again', (node) => node.status.allocatable?.pods === '20');
     expect(after.metadata.uid).toBe(before.metadata.uid);
@@ -273,7 +246,7 @@ describe('a node with a hollow kubelet', () => {
     const client = await server.pki.issueNodeClient('late');
     writeFileSync(late, kubeconfigText({ server: `https://127.0.0.1:${port}`, ca: server.pki.ca, user: 'u', client }));
     const hollow = await startHollow('late', {}, [`--kubeconfig=${late}`]);
-    await hollow.said('Unable to reach the API server, will retry');
+    await hollow.printed('Unable to reach the API server, will retry');
     expect(await healthz(hollow.healthzPort)).toBe(200);
     writeFileSync(late, kubeconfigText({ server: server.url, ca: server.pki.ca, user: 'u', client }));
     await nodeWhen('late', (node) => readiness(node) === 'True');
@@ -290,11 +263,11 @@ describe('a node with a hollow kubelet', () => {
     const client = await authority.sign('CN=system:node:foreign');
     writeFileSync(kubeconfig, kubeconfigText({ server: foreign.url, ca: authority.cert, user: 'u', client }));
     const hollow = await startHollow('foreign', {}, [`--kubeconfig=${kubeconfig}`]);
-    expect((await hollow.ended).code).toBe(1);
+    expect((await hollow.program.ended).status).toBe(1);
     expect(hollow.log()).toContain(`the API server ${foreign.url} is a v1.32.1, not relet's own`);
     expect(foreign.asked.map(({ path }) => path)).toEqual(['/version']);
     const forced = await startHollow('foreign', {}, [`--kubeconfig=${kubeconfig}`, '--hollow-force']);
-    await forced.said('Attempting to register node');
+    await forced.printed('Attempting to register node');
   });
 });
 
@@ -311,7 +284,7 @@ describe('a hollow kubelet that cannot or must not live', () => {
     onTestFinished(() => void taken.close());
     const { port } = taken.address() as AddressInfo;
     const hollow = await startHollow('taken', { port });
-    expect((await hollow.ended).code).toBe(1);
+    expect((await hollow.program.ended).status).toBe(1);
     expect(hollow.log()).toContain(`err="listen tcp 127.0.0.1:${port}: bind: address already in use"`);
   });
 
@@ -320,21 +293,21 @@ describe('a hollow kubelet that cannot or must not live', () => {
     await once(taken, 'listening');
     onTestFinished(() => void taken.close());
     const hollow = await startHollow('healthless', { healthzPort: (taken.address() as AddressInfo).port });
-    await hollow.said('Failed to start healthz server');
-    await hollow.said('Started kubelet');
+    await hollow.printed('Failed to start healthz server');
+    await hollow.printed('Started kubelet');
   });
 
   test('dies at start of a value that validation lets through', async () => {
     const hollow = await startHollow('bogus', { evictionHard: { 'memory.available': 'bogus' } });
-    expect((await hollow.ended).code).toBe(1);
+    expect((await hollow.program.ended).status).toBe(1);
     expect(hollow.log()).toContain('err="failed to run Kubelet: ');
     expect(hollow.log()).not.toContain('Started kubelet');
   });
 
   test('writes all of its output before it exits, also more than a pipe holds', async () => {
     const unknown = Object.fromEntries(Array.from({ length: 1_500 }, (_, at) => [`unknown${at}`, 1]));
-    const hollow = await startHollow('talkative', unknown, ['--lock-file=/dev/null/relet-asks/lock']);
-    expect((await hollow.ended).code).toBe(1);
+    const hollow = await startHollow('talkative', unknown, ['--lock-file=/dev/null/no-directory/lock']);
+    expect((await hollow.program.ended).status).toBe(1);
     expect(hollow.log().length).toBeGreaterThan(100_000);
     expect(hollow.log()).toContain('unable to acquire file lock');
   });
@@ -342,19 +315,19 @@ describe('a hollow kubelet that cannot or must not live', () => {
   test('crashes when the CPU manager policy differs from its state file, as a kubelet does', async () => {
     const root = `--root-dir=${join(dir, 'managed-root')}`;
     const first = await startHollow('managed', {}, [root]);
-    await first.said('Started kubelet');
-    first.child.kill('SIGTERM');
-    await first.ended;
+    await first.printed('Started kubelet');
+    first.program.kill('SIGTERM');
+    await first.program.ended;
     const config = { cpuManagerPolicy: 'static', kubeReserved: { cpu: '500m' } };
     const changed = await startHollow('managed', config, [root]);
-    expect((await changed.ended).code).toBe(1);
+    expect((await changed.program.ended).status).toBe(1);
     expect(changed.log()).toContain('differs from state checkpoint policy');
     expect(changed.log()).not.toContain('Started kubelet');
   });
 
   test('serves nothing on its port when the server is not enabled', async () => {
     const hollow = await startHollow('silent', { enableServer: false });
-    await hollow.said('Started kubelet');
+    await hollow.printed('Started kubelet');
     expect(await healthz(hollow.port)).toBe('ECONNREFUSED');
     expect(await healthz(hollow.healthzPort)).toBe(200);
   });
@@ -362,10 +335,10 @@ describe('a hollow kubelet that cannot or must not live', () => {
   test('exits at start only with the config that is set to crash it', async () => {
     const flags = ['--hollow-fail-if=maxPods=66:exit-at-start'];
     const killed = await startHollow('killed', { maxPods: 66 }, flags);
-    expect((await killed.ended).code).toBe(1);
+    expect((await killed.program.ended).status).toBe(1);
     expect(killed.log()).toContain('exit at start was requested');
     const spared = await startHollow('spared', { maxPods: 65 }, flags);
-    await spared.said('Started kubelet');
+    await spared.printed('Started kubelet');
     expect(await healthz(spared.healthzPort)).toBe(200);
   });
 
@@ -379,30 +352,30 @@ describe('a hollow kubelet that cannot or must not live', () => {
 
   test('dies after a while', async () => {
     const hollow = await startHollow('dying', {}, ['--hollow-fail=die-after=50ms']);
-    expect((await hollow.ended).code).toBe(1);
+    expect((await hollow.program.ended).status).toBe(1);
     expect(hollow.log()).toContain('exit after 50 ms was requested');
   });
 
   test('loses the API and stays healthy itself', async () => {
     const flags = [`--kubeconfig=${await nodeKubeconfig('lost')}`, '--hollow-fail=lose-api'];
     const hollow = await startHollow('lost', {}, flags);
-    await hollow.said('Started kubelet');
+    await hollow.printed('Started kubelet');
     expect(await healthz(hollow.healthzPort)).toBe(200);
     await expect(admin.get(nodes, { name: 'lost' })).rejects.toThrow('nodes "lost" not found');
   });
 
   test('starts slowly, and stops at once even then', async () => {
     const hollow = await startHollow('slow', {}, ['--hollow-fail=slow-start=1h']);
-    await hollow.said('failing on demand');
+    await hollow.printed('failing on demand');
     expect(await healthz(hollow.healthzPort)).toBe('ECONNREFUSED');
-    hollow.child.kill('SIGTERM');
-    expect(await hollow.ended).toEqual({ code: 0, signal: null });
+    hollow.program.kill('SIGTERM');
+    expect(await hollow.program.exited).toEqual({ code: 0, signal: null });
   });
 
   test('keeps few files open', async () => {
     const hollow = await startHollow('files', {}, [`--kubeconfig=${await nodeKubeconfig('files')}`]);
     await nodeWhen('files', (node) => readiness(node) === 'True');
-    const open = readdirSync(`/proc/${hollow.child.pid}/fd`).length;
+    const open = readdirSync(`/proc/${hollow.program.pid}/fd`).length;
     expect(open).toBeLessThan(40);
   });
 });

@@ -1,26 +1,43 @@
-/** A node at rest costs the API server two watches, each of one object by its name, and nothing else: no polling. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+/**
+ * A node at rest costs the API server two watches, each of one object by its name, and in five minutes one renewal of its lease. It does
+ * not poll.
+ */
 import { expect, test } from 'vitest';
+import { defaultTrialLimits } from '../src/agent/trial/trial.js';
+import { leaseAnnotation, readLease, readLeaseText, renewMs } from '../src/api/agent-lease.js';
+import type { ApiServerOptions } from '../src/lab/apiserver/apiserver.js';
 import { createClusterRig, nodeName } from './cluster-rig.js';
 import { eventually } from './eventually.js';
-import { newPlace } from './process-rig.js';
 
-/** A line of the server's audit log. */
-interface Audited {
-  auditID: string;
-  stage: 'ResponseStarted' | 'ResponseComplete';
-  verb: string;
-  requestURI: string;
-  user: { username?: string };
+type OnRequest = NonNullable<ApiServerOptions['onRequest']>;
+interface Answered {
+  exchange: Parameters<OnRequest>[0];
+  info: Parameters<OnRequest>[1];
 }
 
 test.each([
-  ['NodeConfig', `watch /apis/relet.dev/v1alpha1/nodeconfigs?metadata.name=${nodeName}`],
-  ['Node', `watch /api/v1/nodes?metadata.name=${nodeName}`],
-] as const)('through a %s', async (through, reference) => {
-  const auditLogPath = join((await newPlace()).dir, '..', 'audit.log');
-  const rig = await createClusterRig({ through, server: { auditLogPath } });
+  [
+    'NodeConfig',
+    '/apis/relet.dev/v1alpha1/nodeconfigs',
+    [`update /apis/relet.dev/v1alpha1/nodeconfigs/${nodeName}/status`],
+  ],
+  // A Node is read, written, and read once more when the watch delivers the new version, which is also when discovery is asked.
+  [
+    'Node',
+    '/api/v1/nodes',
+    [
+      `get /api/v1/nodes/${nodeName}`,
+      `patch /api/v1/nodes/${nodeName}/status`,
+      `get /api/v1/nodes/${nodeName}`,
+      'get /apis/relet.dev/v1alpha1',
+    ],
+  ],
+] as const)('through a %s', async (through, path, renewal) => {
+  const answered: Answered[] = [];
+  const onRequest: OnRequest = (exchange, info) => answered.push({ exchange, info });
+  // Short: the clock is moved by less than the shortest watch lasts, 15 minutes, from here to the end.
+  const node = { options: { trial: { ...defaultTrialLimits, durationMs: 60_000 } } };
+  const rig = await createClusterRig({ through, node, server: { onRequest } });
   await rig.createConfigMap('at-rest', { kubelet: rig.node.config('maxPods: 77') });
   await rig.point('at-rest');
   await rig.until('active', () => rig.config?.active !== undefined);
@@ -32,55 +49,55 @@ test.each([
     expect(await reasons()).toContain('KubeletConfigTrialPassed'),
   );
 
-  const audited = () =>
-    readFileSync(auditLogPath, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as Audited);
-  const isOurs = ({ user }: Audited) => user.username === `system:node:${nodeName}`;
-  const openWatches = () => {
-    const ended = new Set(audited().flatMap(({ stage, auditID }) => (stage === 'ResponseComplete' ? [auditID] : [])));
-    return audited()
-      .filter(isOurs)
-      .filter(({ stage, auditID }) => stage === 'ResponseStarted' && !ended.has(auditID))
-      .map(whatIsAsked)
+  const isOurs = ({ info }: Answered) => info.user.name === `system:node:${nodeName}`;
+  const openWatches = () =>
+    answered
+      .filter((one) => isOurs(one) && one.info.verb === 'watch' && !one.exchange.closed)
+      .map(requestText)
       .sort();
-  };
-  const watches = ['watch /api/v1/namespaces/kube-system/configmaps?metadata.name=at-rest', reference].sort();
+  const watches = [
+    `watch /api/v1/namespaces/${rig.namespace}/configmaps?metadata.name=at-rest`,
+    `watch ${path}?metadata.name=${nodeName}`,
+  ].sort();
   await rig.until('two watches', () => JSON.stringify(openWatches()) === JSON.stringify(watches));
 
-  // Its last status comes back to it as a change of its own object, which a Node is read for once more.
-  const ours = () => audited().filter(isOurs);
-  const lastWrite = () => ours().findLastIndex(({ requestURI }) => requestURI.includes('/status'));
-  const read = `get ${reference.replace('watch ', '').replace('?metadata.name=', '/')}`;
-  if (through === 'Node')
-    await rig.until('its own status read', () => ours().slice(lastWrite()).map(whatIsAsked).includes(read));
-
-  // It may have had more than one thing left to report: at rest is a node that has asked nothing for fifty looks at the log.
-  let [seen, unchanged] = [0, 0];
-  await eventually('a node at rest', () => {
-    const asked = ours().length;
-    unchanged = asked === seen ? unchanged + 1 : 0;
-    seen = asked;
-    return unchanged >= 50;
-  });
-
-  // As long as a watch lives at least, on the node's own clock: whatever it might have planned for then comes to pass.
-  const before = audited().length;
-  rig.node.clock.advance(290_000);
-  // Then it receives a change through its watch; until then it asked for nothing.
+  const ours = () => answered.filter(isOurs);
+  /** It may have more than one thing left to report: at rest is a node that has sent nothing for fifty looks. */
+  const atRest = () => {
+    let [seen, unchanged] = [0, 0];
+    return eventually('a node at rest', () => {
+      const sent = ours().length;
+      unchanged = sent === seen ? unchanged + 1 : 0;
+      seen = sent;
+      return unchanged >= 50;
+    });
+  };
+  const lease = () =>
+    readLeaseText(rig.seen?.metadata.annotations?.[leaseAnnotation]) ?? readLease(rig.seen?.status?.lease);
+  await atRest();
+  // On the node's own clock: everything that it has planned for then comes to pass.
+  const untilRenewed = async () => {
+    const renewed = lease()?.renewTime;
+    rig.node.clock.advance(renewMs);
+    await rig.until('the lease renewed', () => lease()?.renewTime !== renewed);
+    await atRest();
+  };
+  // Once for what is left of the trial, such as the last look at the pods.
+  await untilRenewed();
+  const before = answered.length;
+  await untilRenewed();
+  expect(openWatches()).toEqual(watches);
+  // Then it receives a change through its watch; until then it only renewed its lease.
   const { metadata } = await rig.patchConfigMap('at-rest', { metadata: { labels: { seen: 'true' } } });
   const version = () => rig.config?.active?.configMap?.resourceVersion;
   await rig.until('received', () => version() === metadata.resourceVersion);
-  const since = audited().slice(before);
-  const change = since.findIndex((line) => line.verb === 'patch' && !isOurs(line));
-  expect(since.slice(0, change).filter(isOurs).map(whatIsAsked)).toEqual([]);
+  const since = answered.slice(before);
+  const change = since.findIndex((one) => one.info.verb === 'patch' && !isOurs(one));
   expect(change).toBeGreaterThanOrEqual(0);
-  expect(openWatches()).toEqual(watches);
+  expect(since.slice(0, change).filter(isOurs).map(requestText).sort()).toEqual([...renewal].sort());
 });
 
-const whatIsAsked = ({ verb, requestURI }: Audited) => {
-  const { pathname, searchParams } = new URL(requestURI, 'https://server');
-  const selector = searchParams.get('fieldSelector');
-  return `${verb} ${pathname}${selector === null ? '' : `?${selector}`}`;
+const requestText = ({ exchange, info }: Answered) => {
+  const selector = exchange.query.get('fieldSelector');
+  return `${info.verb} ${exchange.path}${selector === null ? '' : `?${selector}`}`;
 };

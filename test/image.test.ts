@@ -16,6 +16,10 @@ const instructions = (name: string) =>
   [...dockerfile.matchAll(new RegExp(`^${name} (.*)$`, 'gm'))].map(([, rest]) => rest!);
 const { spec } = parseDocument(read('deploy/base/controller.yaml')).toJS().spec.template;
 
+interface Metafile {
+  outputs: Record<string, { inputs: Record<string, object> }>;
+}
+
 const dir = mkdtempSync(join(tmpdir(), 'relet-image-test-'));
 afterAll(() => rmSync(dir, { recursive: true }));
 
@@ -48,7 +52,15 @@ test('the Dockerfile adds the files of scripts/image.mjs, and they are enough fo
   expect(run('controller', '--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--leader-elect') });
   expect(run('kubelet', '--version', '--kubelet-binary=/nowhere').stderr).toContain('/nowhere');
   const files = readdirSync(root, { recursive: true }).map(String);
-  expect(files.filter((name) => /\.map$|\.d\.ts$|node_modules|apiserver|lmdb|\.node$/.test(name))).toEqual([]);
+  expect(files.filter((name) => /\.map$|\.d\.ts$|node_modules|metafile|\.node$/.test(name))).toEqual([]);
+  // By the bundler's own record of what each bundle was made of.
+  const { outputs } = JSON.parse(read('dist/metafile.json')) as Metafile;
+  const bundles = files.filter((name) => name.endsWith('.cjs') && name.startsWith('opt/relet/dist/'));
+  const ofLab = (name: string) =>
+    Object.keys(outputs[name.replace('opt/relet/', '')]!.inputs).filter((input) => input.startsWith('src/lab/'));
+  expect(bundles.length).toBeGreaterThan(30);
+  expect(bundles.filter((name) => ofLab(name).length > 0)).toEqual([]);
+  expect(ofLab('dist/apiserver.cjs').length).toBeGreaterThan(0);
 });
 
 test('the build may read what it copies', () => {

@@ -3,8 +3,9 @@ import { createClient, type KubeClient } from '../src/kube/client.js';
 import type { Transport } from '../src/kube/transport.js';
 import { newSigningKey } from '../src/lab/apiserver/access/json-web-token.js';
 import { createControlPlane } from '../src/lab/apiserver/apiserver.js';
-import { inMemoryTransport } from '../src/lab/simulation/in-memory-transport.js';
-import { seededRandom } from '../src/lab/simulation/seeded-random.js';
+import { servedBy } from '../src/lab/faults/server.js';
+import { inMemoryTransport } from '../src/rehearsal/simulation/in-memory-transport.js';
+import { seededRandom } from '../src/rehearsal/simulation/seeded-random.js';
 import { connectionSource } from './connection-source.js';
 import { ManualClock } from './manual-clock.js';
 
@@ -24,7 +25,7 @@ export async function startInMemoryServer(seed: string) {
     ownPort: () => undefined,
     address: () => '127.0.0.1:6443',
   });
-  const transport = inMemoryTransport(plane.handle);
+  const transport = inMemoryTransport(servedBy(plane.handle));
   // A name that no resolver knows: a connection over the network would fail.
   const server = 'http://cluster.invalid';
   const connection = { server, cluster: {}, user: {}, userName: '', namespace: 'default', contextName: '' };

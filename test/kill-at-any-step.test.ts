@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';
 import { freePort } from './free-port.js';
 import { config, isAlive, newPlace, type Place, status, until, withDir } from './process-rig.js';
+import { sendSignal } from './program.js';
 
 /** A node with a hollow kubelet, watched all the time for a second one. */
 async function createNode() {
@@ -26,7 +27,7 @@ async function createNode() {
   }, 20);
   onTestFinished(() => {
     clearInterval(watch);
-    for (const pid of kubelets()) process.kill(pid, 'SIGKILL');
+    for (const pid of kubelets()) sendSignal(pid, 'SIGKILL');
   });
   const start = (...more: string[]) => withDir(place, rig, ...flags, ...more);
   return { rig, place, kubelets, mostAtOnce: () => most, start };
@@ -101,7 +102,7 @@ describe('the end of relet', () => {
     await first.exit;
     expect(kubelets()).toHaveLength(1);
     const second = start();
-    await until('signals are handled', () => handlesSignals(second.process.pid!), second.output);
+    await until('signals are handled', () => handlesSignals(second.process.pid), second.output);
     second.process.kill('SIGTERM');
     expect(await second.exit).toEqual({ code: 0, signal: null });
     // One may have been started before the signal came; it must be gone as well.

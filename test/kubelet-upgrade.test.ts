@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDirectory } from '../src/agent/state/directory.js';
 import { silentLog } from '../src/log.js';
 import { systemProcesses } from '../src/proc.js';
-import { sourceOf } from './agent-rig.js';
+import { sourceOf } from './rig/node.js';
 import { relet } from './run-relet.js';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';

@@ -1,5 +1,5 @@
 /** A clock that does not move until a test moves it. */
-import { VirtualClock } from '../src/lab/simulation/virtual-clock.js';
+import { VirtualClock } from '../src/rehearsal/simulation/virtual-clock.js';
 
 export class ManualClock extends VirtualClock {
   #onSleep: (() => void)[] = [];

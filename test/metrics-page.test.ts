@@ -1,7 +1,8 @@
 /** docs/metrics.md lists each metric and each alert, as they are; alerts use metrics that exist, and fire when their tests say. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { newCounters, render } from '../src/agent/report/metrics.js';
@@ -60,6 +61,22 @@ test('alerts use metrics that are served', () => {
   expect(used.length).toBeGreaterThan(6);
 });
 
+/** Queries of the dashboard for Grafana, with its variables filled in. */
+const queries = (
+  JSON.parse(read('deploy/monitoring/grafana-dashboard.json')) as { panels: { targets: { expr: string }[] }[] }
+).panels.flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll('$set', '.*')));
+
+test('the dashboard for Grafana uses metrics and labels that are served', () => {
+  const served = new Set([...(ofNode + ofController).matchAll(/^# HELP (\S+)/gm)].map(([, name]) => name));
+  const labels = queries.flatMap((expr) =>
+    [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list]) => list!.split(', ')),
+  );
+  expect(labels.filter((label) => !`${ofNode}${ofController}`.includes(`${label}="`))).toEqual([]);
+  const used = queries.flatMap((expr) => expr.match(/\b(?:relet|kubelet)_\w+/g) ?? []);
+  expect(used.filter((name) => !served.has(name))).toEqual([]);
+  expect(used.length).toBeGreaterThan(12);
+});
+
 test('each alert has a test in which it fires', () => {
   const { tests } = parse(read('deploy/monitoring/alerts.test.yaml')) as {
     tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
@@ -79,6 +96,15 @@ describe.skipIf(promtool.isMissing)(`as Prometheus sees it${promtool.note}`, () 
     const { status, stdout, stderr } = run(['test', 'rules', 'deploy/monitoring/alerts.test.yaml']);
     expect(stdout + stderr).toContain('SUCCESS');
     expect(status).toBe(0);
+  });
+
+  test('the queries of the dashboard are valid', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'relet-queries-')), 'rules.json');
+    const rules = queries.map((expr, index) => ({ record: `query_${index}`, expr }));
+    writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
+    const checked = run(['check', 'rules', file]);
+    rmSync(dirname(file), { recursive: true });
+    expect(checked).toMatchObject({ status: 0 });
   });
 
   test.each([

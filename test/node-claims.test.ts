@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { nodeConfigSets } from '../src/api/node-config-set.js';
 import { rfc3339Micro } from '../src/clock.js';
-import { nodeMaintenances } from '../src/fleet/node-claims.js';
 import { leases, namespaces, nodes, type ResourceType } from '../src/kube/resource-type.js';
+import { nodeMaintenances } from '../src/rollout/drain/maintenance.js';
 import { createSetRig, type SetRig } from './set-rig.js';
 
 const [nvidia, medik8s] = nodeMaintenances as [ResourceType, ResourceType];

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { configNamespaces } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
 import { runController } from '../src/controller/controller.js';
 import { newControllerCounters } from '../src/controller/metrics.js';
@@ -26,7 +25,6 @@ export async function makeClusterOfToday(server: ApiServer, admin: KubeClient, d
   const running = runController(
     {
       client: controller,
-      namespaces: configNamespaces,
       guards: 'auto',
       settleMs: 0,
       log: silentLog,

@@ -263,7 +263,7 @@ describe('changing from one reference to the other', () => {
     await rig.admin.delete(bindings, { name: 'test' });
     await rig.node.stop();
     rig.node.boot();
-    await rig.node.until('complains', () => /cannot be followed|will be tried again/.test(rig.node.log()));
+    await rig.node.until('complains', () => /cannot watch|will be tried again/.test(rig.node.log()));
     await rig.node.until('runs', () => rig.node.starts().length === 3 && rig.node.status() !== undefined);
     expect(rig.node.status()?.assigned?.configMap?.name).toBe('one');
     expect(rig.node.starts()[2]?.configFile).toContain('checkpoints');

@@ -10,6 +10,7 @@ import { issue, type KeyPair } from '../src/lab/apiserver/pki/issue.js';
 import { systemRandom } from '../src/random.js';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';
 import { FlowingClock } from './flowing-clock.js';
+import { sendSignal } from './program.js';
 
 const hourMs = 3_600_000;
 
@@ -131,7 +132,7 @@ describe('expiry', () => {
     const uid = await run(rig, 'good', `# needs ${usable}`);
     install(rig, await certificate(rig, -hourMs), 2);
     rmSync(usable);
-    process.kill(rig.node.starts().at(-1)!.pid, 'SIGKILL');
+    sendSignal(rig.node.starts().at(-1)!.pid, 'SIGKILL');
     const exits = () => rig.node.log().split('the client certificate of the node has expired" blame=none').length - 1;
     // One more than a trial allows, and the kill from outside.
     for (let exit = 1; exit <= 5; exit++) {
@@ -156,7 +157,7 @@ describe('expiry', () => {
     rig.node.boot();
     // The API would say: local.
     rig.node.state.write(holdRecord, { since: '', why: 'test' });
-    const excuse = 'the client certificate of the node has expired, the config is not blamed';
+    const excuse = 'client certificate expired, failure not counted against the config';
     await rig.node.until('started', () => rig.node.starts().length === 1);
     rig.node.clock.advance(61_000);
     await rig.node.until('excused', () => rig.node.log().includes(excuse));

@@ -1,25 +1,16 @@
 /** The operator's verbs with real nodes: `relet up`, each node a `relet kubelet` with a hollow kubelet behind it. */
-import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { executable, type Outcome } from './run-relet.js';
+import { runRelet } from './program.js';
+import type { Outcome } from './run-relet.js';
 
 const home = mkdtempSync(join(tmpdir(), 'relet-operator-nodes-'));
 const kubeconfig = join(home, '.relet', 'admin.kubeconfig');
 
-function relet(args: string[], env: Record<string, string> = {}): Promise<Outcome> {
-  const child = spawn(process.execPath, [executable, ...args], {
-    env: { PATH: process.env.PATH, HOME: home, KUBECONFIG: kubeconfig, ...env },
-    cwd: home,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const said = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text) => (said.stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text) => (said.stderr += text));
-  return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...said })));
-}
+const relet = (args: string[], env: Record<string, string> = {}): Promise<Outcome> =>
+  runRelet(args, { env: { PATH: process.env.PATH, HOME: home, KUBECONFIG: kubeconfig, ...env }, cwd: home });
 
 const statesOf = async (...names: string[]) =>
   (
@@ -29,7 +20,7 @@ const statesOf = async (...names: string[]) =>
 beforeAll(async () => {
   const up = ['up', '--detach', '--nodes', '2', '--port', '0', '--trial-duration', '3s'];
   // The same node is changed again and again.
-  const { status, stderr } = await relet([...up, '--', '--max-restart-delay=0s']);
+  const { status, stderr } = await relet([...up, '--', '--restart-interval=0s']);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
 });
 afterAll(async () => {

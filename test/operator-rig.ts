@@ -1,6 +1,5 @@
 /** A cluster for an operator's tests: the API server as a process, nodes whose part the test plays, and relet in a pipe or on a terminal. */
 
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -25,6 +24,7 @@ import { openPki } from '../src/lab/apiserver/pki/pki.js';
 import { silentLog } from '../src/log.js';
 import { systemRandom } from '../src/random.js';
 import { clientFor } from './cluster-rig.js';
+import { Program, runRelet, startRelet } from './program.js';
 import { executable, type Outcome } from './run-relet.js';
 
 export const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
@@ -50,34 +50,23 @@ export class OperatorCluster {
   readonly kubeconfig: string;
   readonly url: string;
   readonly admin: KubeClient;
-  readonly #stop: () => Promise<void>;
+  /** The API server. */
+  readonly server: Program;
   readonly #nodes: PlayedNode[] = [];
 
-  private constructor(dir: string, said: string, stop: () => Promise<void>) {
+  private constructor(dir: string, server: Program) {
     this.dir = dir;
-    this.url = /^url: (.*)$/m.exec(said)![1]!;
-    this.kubeconfig = /^kubeconfig: (.*)$/m.exec(said)![1]!;
+    this.url = /^url: (.*)$/m.exec(server.stdout)![1]!;
+    this.kubeconfig = /^kubeconfig: (.*)$/m.exec(server.stdout)![1]!;
     this.admin = clientFor(this.kubeconfig);
-    this.#stop = stop;
+    this.server = server;
   }
 
   static async start(...flags: string[]): Promise<OperatorCluster> {
     const dir = mkdtempSync(join(tmpdir(), 'relet-operator-'));
-    const args = [executable, 'apiserver', '--data-dir', dir, '--port', '0', '--storage', 'memory', ...flags];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
-    let said = '';
-    await new Promise<void>((resolve, reject) => {
-      child.on('exit', (code) => reject(new Error(`the API server ended with ${code}`)));
-      child.stdout.setEncoding('utf8').on('data', (text: string) => {
-        said += text;
-        if (/^ready$/m.test(said)) resolve();
-      });
-    });
-    const cluster = new OperatorCluster(dir, said, async () => {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      await ended;
-    });
+    const server = startRelet(['apiserver', '--data-dir', dir, '--port', '0', '--storage', 'memory', ...flags]);
+    await server.printed(/^ready$/m);
+    const cluster = new OperatorCluster(dir, server);
     const namespaces = { group: '', version: 'v1', resource: 'namespaces' };
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: configNamespace } };
     await cluster.admin.create(namespaces, {}, namespace);
@@ -88,6 +77,12 @@ export class OperatorCluster {
   file(name: string, text: string): string {
     writeFileSync(join(this.dir, name), text);
     return name;
+  }
+
+  /** Stores a config with `relet push`; the name of its ConfigMap. */
+  async push(text: string): Promise<string> {
+    const { stdout } = await this.relet('push - -o name', { stdin: text });
+    return stdout.trim().replace('configmap/', '');
   }
 
   /** The ConfigMap that a node is assigned. */
@@ -104,7 +99,7 @@ export class OperatorCluster {
   async close(): Promise<void> {
     for (const node of this.#nodes) node.close();
     this.admin.close();
-    await this.#stop();
+    await this.server.end();
     rmSync(this.dir, { recursive: true, force: true });
   }
 
@@ -125,36 +120,39 @@ export class OperatorCluster {
     };
   }
 
-  /** In a pipe. */
-  relet(args: string[], { stdin = '', env, cwd }: RunOptions = {}): Promise<Outcome> {
-    const child = spawn(process.execPath, [executable, ...args], { env: this.environment(env), cwd: cwd ?? this.dir });
-    const said = { stdout: '', stderr: '' };
-    child.stdout.setEncoding('utf8').on('data', (text) => (said.stdout += text));
-    child.stderr.setEncoding('utf8').on('data', (text) => (said.stderr += text));
-    // A verb that reads nothing may be gone before this is written.
-    child.stdin.on('error', () => {}).end(stdin);
-    return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...said })));
+  /** In a pipe. A string is split at spaces. */
+  relet(args: string | string[], { stdin = '', env, cwd }: RunOptions = {}): Promise<Outcome> {
+    return runRelet(typeof args === 'string' ? args.split(' ') : args, {
+      env: this.environment(env),
+      cwd: cwd ?? this.dir,
+      input: stdin,
+    });
   }
 
   /** On a terminal of 80 columns. `keys`: what is typed, or done and then typed, as soon as a text has appeared, in order. */
   async terminal(args: string[], { env, keys = [] }: RunOptions & { keys?: [after: string, keys: Keys][] } = {}) {
     const quoted = [process.execPath, executable, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
     const command = `stty cols 80 rows 24; exec ${quoted.join(' ')}`;
-    const child = spawn('script', ['-qefc', command, '/dev/null'], { env: this.environment(env), cwd: this.dir });
-    let screen = '';
+    const terminal = new Program('script', ['-qefc', command, '/dev/null'], {
+      env: this.environment(env),
+      cwd: this.dir,
+      input: 'typed later',
+    });
     let from = 0;
     const waiting = [...keys];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      screen += text;
+    const typing: Promise<void>[] = [];
+    terminal.onOutput(() => {
+      const screen = terminal.stdout;
       for (let next = waiting[0]; next !== undefined && screen.includes(next[0], from); next = waiting[0]) {
         from = screen.indexOf(next[0], from) + next[0].length;
         const [, typed] = next;
-        void Promise.resolve(typeof typed === 'string' ? typed : typed()).then((text) => child.stdin.write(text));
+        typing.push(Promise.resolve(typeof typed === 'string' ? typed : typed()).then((text) => terminal.type(text)));
         waiting.shift();
       }
     });
-    const status = await new Promise<number | null>((resolve) => child.on('close', resolve));
-    return { status, screen: screen.replaceAll('\r\n', '\n') };
+    const { status, stdout } = await terminal.ended;
+    await Promise.all(typing);
+    return { status, screen: stdout.replaceAll('\r\n', '\n') };
   }
 
   async object(name: string): Promise<NodeObject> {

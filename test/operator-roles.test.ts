@@ -2,7 +2,6 @@
  * The roles that the install page binds are enough for every example of the README: exactly these bindings, a cluster with real
  * nodes, and the commands as the page shows them.
  */
-import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clusterRoleBindings, roleBindings } from '../src/kube/resource-type.js';
 import { clientFor } from './cluster-rig.js';
 import { readBlocks } from './page-blocks.js';
+import { Program } from './program.js';
 import { executable, type Outcome } from './run-relet.js';
 
 const root = join(import.meta.dirname, '..');
@@ -20,11 +20,7 @@ const kubeconfig = join(home, '.relet', 'admin.kubeconfig');
 /** `relet` is ann, of the group that the page binds; `admin` is who runs the cluster. */
 function shell(command: string): Promise<Outcome> {
   const env = { PATH: `${join(home, 'bin')}:${process.env.PATH}`, HOME: home, KUBECONFIG: kubeconfig };
-  const child = spawn('sh', ['-c', command], { env, cwd: home, stdio: ['ignore', 'pipe', 'pipe'] });
-  const said = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text) => (said.stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text) => (said.stderr += text));
-  return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...said })));
+  return new Program('sh', ['-c', command], { env, cwd: home }).ended;
 }
 
 function program(name: string, flags: string): void {

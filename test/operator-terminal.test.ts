@@ -17,8 +17,8 @@ beforeAll(async () => {
   await cluster.node('b-1', { does: 'prove' });
   await cluster.node('b-3', { does: 'refuse' });
   file('push.yaml', `${header}maxPods: 77\n`);
-  await cluster.relet(['set', 'b-1', 'maxPods=125', '--yes']);
-  await cluster.relet(['set', 'b-3', 'maxPods=125', '--yes']);
+  await cluster.relet('set b-1 maxPods=141 --yes');
+  await cluster.relet('set b-3 maxPods=125 --yes');
 });
 afterAll(() => cluster?.close());
 
@@ -39,10 +39,11 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
   });
 
   test('a yes shows a live line until it is active', async () => {
-    const { status, screen } = await cluster.terminal(['set', 'b-1', 'maxPods=141'], { keys: [['[y/N]', 'y\r']] });
+    await cluster.node('live', { does: 'prove' });
+    const { status, screen } = await cluster.terminal(['set', 'live', 'maxPods=141'], { keys: [['[y/N]', 'y\r']] });
     expect(status).toBe(0);
     expect(screen).toMatch(/\x1b\[1A\x1b\[J/);
-    expect(screen).toMatch(/b-1: .*active: relet-system\/kubelet-config/);
+    expect(screen).toMatch(/live: .*active: relet-system\/kubelet-config/);
   });
 
   describe('an error about the reference before, reported while a person thinks about the question', () => {
@@ -51,7 +52,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
 
     test('does not make a good undo a failure', async () => {
       const late = await cluster.node('late', { does: 'prove' });
-      await cluster.relet(['set', 'late', 'maxPods=125', '--yes']);
+      await cluster.relet('set late maxPods=125 --yes');
       const { config: ran } = (await cluster.object('late')).status;
       late.does = 'deaf';
       await cluster.admin.patch(nodes, { name: 'late' }, { spec: { configSource: missing } }, { as: 'merge' });
@@ -67,7 +68,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
 
     test('does not stop a rollout', async () => {
       const fleet = [await cluster.node('fleet-1', { does: 'deaf' }), await cluster.node('fleet-2', { does: 'prove' })];
-      const { stdout } = await cluster.relet(['push', 'push.yaml', '-o', 'name']);
+      const { stdout } = await cluster.relet('push push.yaml -o name');
       const { status, screen } = await cluster.terminal(['assign', stdout.trim(), 'fleet-1', 'fleet-2'], {
         keys: [
           ['[y/N]', () => fleet[0]!.report({ error: download }).then(() => 'y\r')],
@@ -116,8 +117,8 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
   });
 
   test('get fits 80 columns', async () => {
-    await cluster.relet(['reset', 'slow-1', '--yes', '--no-wait']);
-    const nodes = ['b-1', 'b-3', 'alpha', 'slow-2'];
+    await cluster.node('silent', { does: 'deaf' });
+    const nodes = ['b-1', 'b-3', 'alpha', 'silent'];
     const { screen } = await cluster.terminal(['get', ...nodes], { env: { NO_COLOR: '1' } });
     expect(screen).not.toContain('\x1b');
     expect((await cluster.terminal(['get', ...nodes])).screen).toContain('\x1b[31mrejected\x1b[39m');
@@ -246,19 +247,20 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
 
   test('get -w prints changes and ends at Ctrl-C', async () => {
     const change = async () => {
-      await cluster.relet(['set', 'alpha', 'maxPods=170', '--yes']);
+      await cluster.relet('set watched maxPods=170 --yes');
       return '';
     };
-    const { status, screen } = await cluster.terminal(['get', 'alpha', '-w'], {
+    await cluster.node('watched');
+    const { status, screen } = await cluster.terminal(['get', 'watched', '-w'], {
       env: { NO_COLOR: '1' },
       keys: [
-        ['alpha', change],
+        ['watched', change],
         ['trial', '\x03'],
       ],
     });
     expect(status).toBe(130);
-    expect(screen).toMatch(/^alpha +local/m);
-    expect(screen).toMatch(/^alpha +trial/m);
+    expect(screen).toMatch(/^watched +local/m);
+    expect(screen).toMatch(/^watched +trial/m);
   });
 
   describe('a node that is deleted meanwhile', () => {
@@ -292,11 +294,12 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
     });
 
     test('wait: of several by label is no longer waited for', async () => {
-      for (const name of ['pool-1', 'pool-2']) await cluster.node(name, { labels: { pool: 'x' }, does: 'deaf' });
+      await cluster.node('pool-1', { labels: { pool: 'x' } });
+      await cluster.node('pool-2', { labels: { pool: 'x' }, does: 'deaf' });
       await cluster.admin.patch(nodes, { name: 'pool-2' }, { spec: { configSource: unknown } }, { as: 'merge' });
       const { status, screen } = await cluster.terminal(['wait', '-l', 'pool=x', '--for=ok', '--timeout=60s'], {
         env,
-        keys: [['pool-2: waiting', () => remove('pool-2')]],
+        keys: [['pool-2: no agent', () => remove('pool-2')]],
       });
       expect({ status, screen }).toEqual({ status: 0, screen: expect.stringContaining('pool-2: gone, no longer') });
       expect(screen).toContain('node/pool-1 condition met');
@@ -311,7 +314,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
         await cluster.admin.patch(nodes, { name: 'named' }, { spec: { configSource: unknown } }, { as: 'merge' });
         const { status, screen } = await cluster.terminal(['wait', ...args, '--for=lastKnownGood', '--timeout=60s'], {
           env,
-          keys: [['named: waiting', () => remove('named')]],
+          keys: [['named: no agent', () => remove('named')]],
         });
         expect({ status, screen }).toEqual({ status: code, screen: expect.stringContaining(message) });
       }
@@ -319,17 +322,21 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
   });
 
   test('wait shows which nodes it waits for', async () => {
-    const { status, screen } = await cluster.terminal(['wait', 'alpha', '--for=lastKnownGood'], {
+    await cluster.node('tried');
+    await cluster.relet('set tried maxPods=171 --yes');
+    const { status, screen } = await cluster.terminal(['wait', 'tried', '--for=lastKnownGood'], {
       env: { NO_COLOR: '1' },
       keys: [['waiting for lastKnownGood', '\x03']],
     });
     expect(status).toBe(130);
-    expect(screen).toMatch(/alpha: trial.*, waiting for lastKnownGood/);
+    expect(screen).toMatch(/tried: trial.*, waiting for lastKnownGood/);
   });
 
   test('edit opens the editor of the person in the terminal', async () => {
     const script = file('tty-editor.sh', 'test -t 0 && sed -i "s/^  maxPods: .*/  maxPods: 143/" "$1"\n');
-    const { status, screen } = await cluster.terminal(['edit', 'b-1'], {
+    await cluster.node('edited', { does: 'prove' });
+    await cluster.relet('set edited maxPods=125 --yes');
+    const { status, screen } = await cluster.terminal(['edit', 'edited'], {
       env: { EDITOR: `sh ${join(cluster.dir, script)}` },
       keys: [['[y/N]', 'y\r']],
     });

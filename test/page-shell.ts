@@ -2,7 +2,7 @@
  * A shell for one page: what one command sets, the next one sees, as for a reader who types along. `relet` is on the path and
  * among the modules, as an installation would put it there; HOME is a directory of the page's own.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -17,6 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './eventually.js';
+import { Program } from './program.js';
 import { executable } from './run-relet.js';
 
 export interface Ended {
@@ -30,9 +31,9 @@ const endMark = '\u0000end of command ';
 export class PageShell {
   readonly dir = realpathSync(mkdtempSync(join(tmpdir(), 'relet-docs-')));
   readonly #env: NodeJS.ProcessEnv;
-  #bash: ChildProcess | undefined;
-  #said = '';
-  #onOutput = () => {};
+  #bash: Program | undefined;
+  /** Length of the output of earlier commands. */
+  #before = 0;
 
   constructor() {
     const bin = join(this.dir, '.bin');
@@ -51,63 +52,56 @@ export class PageShell {
   async run(command: string): Promise<Ended> {
     this.#type(command);
     const pattern = new RegExp(`${endMark}(\\d+)\\n`);
-    const match = await this.#until(() => pattern.exec(this.#said));
-    const output = this.#said.slice(0, match.index);
-    this.#said = this.#said.slice(match.index + match[0].length);
+    const match = await this.#until(() => pattern.exec(this.#output));
+    const output = this.#output.slice(0, match.index);
+    this.#before += match.index + match[0].length;
     return { output, status: Number(match[1]) };
   }
 
   /** For a command that keeps running: ends when what it prints satisfies. It runs until the page is over. */
   async runOn(command: string, satisfies: (output: string) => boolean): Promise<void> {
-    const ended = await this.run(`${command.replace(/&\s*$/, '')} &`);
-    this.#said = ended.output + this.#said;
-    await this.#until(() => satisfies(this.#said));
-    this.#said = '';
+    const { output } = await this.run(`${command.replace(/&\s*$/, '')} &`);
+    await this.#until(() => satisfies(output + this.#output));
+    this.#before += this.#output.length;
   }
 
   /** What was started goes with the page. */
   async close(): Promise<void> {
     for (const dataDir of dataDirsIn(this.dir))
       spawnSync(join(this.dir, '.bin', 'relet'), ['down', '--data-dir', dataDir], { env: this.#env });
-    const bash = this.#bash;
-    if (bash?.pid !== undefined) {
-      const gone = new Promise((resolve) => bash.once('close', resolve));
-      process.kill(-bash.pid, 'SIGKILL');
-      await gone;
-    }
+    this.#bash?.kill('SIGKILL');
+    await this.#bash?.ended;
     rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  /** The output since the last command, as a reader named ann sees it. */
+  get #output(): string {
+    return (this.#bash?.output ?? '').replaceAll(this.dir, '/home/ann').slice(this.#before);
   }
 
   /** From a file, so that nothing the command reads is taken from what is typed next. */
   #type(command: string): void {
     this.#bash ??= this.#start();
     writeFileSync(join(this.dir, '.command'), `${command}\n`);
-    this.#bash.stdin!.write(`. "$HOME/.command" < /dev/null; printf '\\0end of command %d\\n' $?\n`);
+    this.#bash.type(`. "$HOME/.command" < /dev/null; printf '\\0end of command %d\\n' $?\n`);
   }
 
-  #start(): ChildProcess {
-    // A group of its own: background jobs of the page end with it.
-    const bash = spawn('bash', ['--norc', '-c', 'exec 2>&1; exec bash --norc'], {
+  #start(): Program {
+    return new Program('bash', ['--norc', '-c', 'exec 2>&1; exec bash --norc'], {
       cwd: this.dir,
       env: this.#env,
-      detached: true,
+      // Background jobs of the page end with it.
+      isGroup: true,
+      input: 'typed later',
     });
-    bash.stdout.setEncoding('utf8').on('data', (text: string) => {
-      this.#said += text.replaceAll(this.dir, '/home/ann');
-      this.#onOutput();
-    });
-    return bash;
   }
 
   #until<T>(look: () => T | null | false): Promise<T> {
+    const bash = this.#bash!;
     return eventually('what the page shows', () => look() ?? false, {
-      seen: () => this.#said,
-      changes: (changed) => {
-        this.#onOutput = changed;
-        return () => {
-          this.#onOutput = () => {};
-        };
-      },
+      seen: () => this.#output,
+      hopeless: () => bash.exit !== undefined && 'the shell has exited',
+      changes: (changed) => bash.onOutput(changed),
     });
   }
 }

@@ -1,6 +1,4 @@
 /** Whole relet processes for tests, each with a directory of its own and a fake kubelet that writes down its starts. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,18 +7,19 @@ import type { NodeConfigStatus } from '../src/api/config-ref.js';
 import type { ClusterRig } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
+import { type Exit, Program, sendSignal } from './program.js';
 import { executable } from './run-relet.js';
 
 export const fakeKubelet = join(import.meta.dirname, 'fake-kubelet.mjs');
 
 export interface Started {
-  process: ChildProcess;
+  process: Program;
   dir: string;
   output(): string;
   starts(): { pid: number; args: string[]; config: string; env: Record<string, string> }[];
   /** What was asked of the kubelet's binary without starting it. */
   questions(): { asked: string; env: Record<string, string> }[];
-  exit: Promise<{ code: number | null; signal: string | null }>;
+  exit: Promise<Exit>;
 }
 
 export interface Place {
@@ -53,15 +52,10 @@ export function start(place: Place, ...more: string[]): Started {
     '--metrics-bind-address=0',
     ...more,
   ];
-  const child = spawn(process.execPath, [relet, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const program = new Program(process.execPath, [relet, ...args], {
     cwd,
     env: { ...process.env, ...env, FAKE_KUBELET_LOG: log },
   });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const exit = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
   // A line without its end is still being written.
   const lines = () =>
     existsSync(log)
@@ -73,11 +67,11 @@ export function start(place: Place, ...more: string[]): Started {
   const starts = () => lines().filter((line) => line.args);
   const questions = () => lines().filter((line) => line.asked);
   onTestFinished(async () => {
-    child.kill('SIGTERM');
-    await exit;
-    for (const { pid } of starts()) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+    program.kill('SIGTERM');
+    await program.exited;
+    for (const { pid } of starts()) if (isAlive(pid)) sendSignal(pid, 'SIGKILL');
   });
-  return { process: child, dir, output: () => output, starts, questions, exit };
+  return { process: program, dir, output: () => program.output, starts, questions, exit: program.exited };
 }
 
 export const withDir = (place: Place, rig: ClusterRig, ...more: string[]) =>

@@ -4,6 +4,7 @@
  * runtime of its own (unix:///…/containerd.sock), NODE_IP, unless one is found, an address of this machine outside 127/8.
  */
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -67,7 +68,7 @@ export async function rejectionBy(
       );
     });
   const places = [`--config=${file}`, `--root-dir=${dir}`, `--cert-dir=${join(dir, 'pki')}`];
-  const answer = await probeKubelet({ run }, [...places, ...flags]);
+  const answer = await probeKubelet({ run, uuid: randomUUID }, [...places, ...flags]);
   rmSync(dir, { recursive: true, force: true });
   if (answer.kind === 'unknown') throw new Error(`${path}, ${flags.join(' ')}, ${text}: ${answer.reason}`);
   return answer.kind === 'rejected' ? answer.message : undefined;
@@ -173,7 +174,7 @@ export const untilStatus = (rig: ClusterRig, started: Started, expected: object)
   });
 
 const wasHealthy = ({ output }: Started) => output().includes('kubelet is healthy');
-const exited = ({ process: { exitCode } }: Started) => exitCode !== null && `relet exited with code ${exitCode}`;
+const exited = ({ process: { exit } }: Started) => exit !== undefined && `relet exited with code ${exit.code}`;
 /** The line in which relet logs that a kubelet ended, if there is one. */
 export const kubeletExit = (log: string) => /^.*\bkubelet (?:ended|exited|died|crashed)\b.*$/m.exec(log)?.[0];
 

@@ -5,9 +5,7 @@
  *   KUBEBUILDER_ASSETS=/opt/k8s-1.23 CONTAINER_RUNTIME_ENDPOINT=unix:///run/containerd/containerd.sock \
  *     npx vitest run test/real-kubelet.test.ts
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, openSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -20,6 +18,7 @@ import { realCluster } from './cluster/cluster.js';
 import { type ClusterRig, createClusterRig, type NodeObject, nodeName } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { isAlive, newPlace, status } from './process-rig.js';
+import { Program } from './program.js';
 import {
   address,
   assets,
@@ -291,9 +290,7 @@ describe.skipIf(cannotAdopt.length > 0)(
       expect(readFileSync(join(node.dir, 'meta', 'assigned'), 'utf8')).toBe(
         readFileSync(join(node.dir, 'store', 'meta', 'assigned'), 'utf8'),
       );
-      await eventually('the reference is followed', () =>
-        expect(started.output()).toContain('the reference is followed'),
-      );
+      await eventually('reference found', () => expect(started.output()).toContain('reference found'));
       await until({ ...left });
       expect(ranWith(started)).toHaveLength(1);
       await admin.patch(nodes, { name: nodeName }, { spec: { configSource: null } }, { as: 'merge' });
@@ -305,20 +302,17 @@ describe.skipIf(cannotAdopt.length > 0)(
 /** What a service manager with Restart=always does for a kubelet. */
 function keepRunning(node: RealNode, args: string[]) {
   const file = join(node.dir, '..', 'upstream.log');
-  const output = openSync(file, 'a');
-  let child: ChildProcess | undefined;
+  let program: Program | undefined;
   let stopped = false;
   const again = () => {
-    child = spawn(kubelet.path, args, { stdio: ['ignore', output, output] });
-    child.once('exit', () => stopped || again());
+    program = new Program(kubelet.path, args, { logFile: file });
+    void program.exited.then(() => stopped || again());
   };
   const stop = async () => {
-    if (stopped) return;
     stopped = true;
-    child!.kill('SIGTERM');
-    await once(child!, 'exit');
+    await program?.end();
   };
   onTestFinished(stop);
   again();
-  return { stop, restart: () => child!.kill('SIGTERM'), log: () => readFileSync(file, 'utf8') };
+  return { stop, restart: () => program!.kill('SIGTERM'), log: () => readFileSync(file, 'utf8') };
 }

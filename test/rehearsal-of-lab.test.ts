@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type NodeConfigSet, nodeConfigSets } from '../src/api/node-config-set.js';
-import { assess } from '../src/fleet/rollout-assessment.js';
 import { watchLoop } from '../src/kube/watch.js';
 import { type Lab, startLab } from '../src/lab/index.js';
-import type { Rehearsal } from '../src/lab/rehearsal/report.js';
+import type { Rehearsal } from '../src/rehearsal/report.js';
+import { assess } from '../src/rollout/assessment.js';
 import { clientFor } from './cluster-rig.js';
 import { relet } from './run-relet.js';
 

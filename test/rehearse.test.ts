@@ -1,26 +1,29 @@
 /** `relet rollout rehearse`: what a rollout does is found out on a copy of the nodes, and is the same for the same seed. */
+
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { formatRef } from '../src/api/config-ref.js';
+import { claimText } from '../src/api/node-annotations.js';
 import type { NodeConfigSet, NodeConfigSetSpec } from '../src/api/node-config-set.js';
 import type { KubeObject } from '../src/api/object.js';
 import { rehearsalPage } from '../src/cli/rollout/rehearsal-page.js';
 import { rehearsalText, thenText } from '../src/cli/rollout/rehearsal-text.js';
 import { createPaint } from '../src/cli/terminal/terminal.js';
-import { desiredRevision, payloadOf, setConfigMap } from '../src/controller/set-revision.js';
-import { readManifests } from '../src/lab/manifests.js';
-import type { Faults } from '../src/lab/rehearsal/faults.js';
-import { type Fleet, fleetFrom, madeFleet } from '../src/lab/rehearsal/fleet.js';
-import { rehearse } from '../src/lab/rehearsal/rehearse.js';
-import { findRejections } from '../src/lab/rehearsal/rejections.js';
-import { type Rehearsal, reportOf } from '../src/lab/rehearsal/report.js';
-import { rowOf, spreadOf } from '../src/lab/rehearsal/spread.js';
+import type { Faults } from '../src/rehearsal/faults.js';
+import { type Fleet, fleetFrom, madeFleet } from '../src/rehearsal/fleet.js';
+import { readManifests } from '../src/rehearsal/manifests.js';
+import { rehearse } from '../src/rehearsal/rehearse.js';
+import { findRejections } from '../src/rehearsal/rejections.js';
+import { type Rehearsal, reportOf } from '../src/rehearsal/report.js';
+import { rowOf, spreadOf } from '../src/rehearsal/spread.js';
+import { desiredRevision, payloadOf, setConfigMap } from '../src/rollout/revision.js';
 import { relet } from './run-relet.js';
 import { setTraps } from './traps.js';
 
 const deploy = join(import.meta.dirname, '../deploy');
-const manifests = ['base', 'guards', 'drain'].flatMap((part) => readManifests(join(deploy, part)));
+const manifests = ['base', 'guards', 'kube-system', 'drain'].flatMap((part) => readManifests(join(deploy, part)));
 
 const setWith = (
   strategy: NodeConfigSetSpec['strategy'] = {},
@@ -123,6 +126,16 @@ describe('a rehearsal', () => {
     expect(stuck.message).toContain('node-03 NotReady');
   });
 
+  test('ends soon where no node can be changed, and names the first of them', async () => {
+    const notReady = Array.from({ length: 6 }, (_, at) => `node-0${at + 1}`);
+    const rehearsal = await run({ set: setWith({}), faults: { notReady } });
+    expect(rehearsal).toMatchObject({ outcome: 'unfinished', reason: 'NoNodeToChange', waves: [], story: [] });
+    expect(rehearsal.durationSeconds).toBeLessThan(1200);
+    expect(rehearsalText(rehearsal, { width: undefined, columns: 100, paint: createPaint(false) })).toMatch(
+      /^Result: +nothing can be changed \(NoNodeToChange\)\nBecause: +all 6 nodes excluded: node-01 \(it is not Ready\)/m,
+    );
+  });
+
   test('approves waves after the time that is assumed, and lets them soak', async () => {
     const set = setWith({
       waves: [{ nodes: 1, approve: true, soak: '5m' }, { nodes: '100%' }],
@@ -170,11 +183,11 @@ describe('a rehearsal', () => {
     expect(JSON.stringify({ ...other, seed: '1' })).not.toBe(JSON.stringify(first));
   });
 
-  test('names every node that would reject the config, although none is changed', async () => {
+  test('names every node that would reject the config, although only the others are changed', async () => {
     const set = setWith({}, { config: { overlay: { imageMaximumGCAge: '168h' } } });
     const nodes = ['a', 'b', 'c'].map((name) => node(name, { version: name === 'a' ? 'v1.34.0' : 'v1.29.1' }));
     const rehearsal = await run({ set, fleet: fleetFrom(nodes, { set }) });
-    expect(rehearsal).toMatchObject({ outcome: 'stopped', reason: 'InvalidConfig', story: [] });
+    expect(rehearsal).toMatchObject({ outcome: 'stopped', reason: 'InvalidConfig', story: [{ name: 'a' }] });
     expect(rehearsal.rejections).toEqual([
       {
         nodes: ['b', 'c'],
@@ -193,6 +206,25 @@ describe('a rehearsal', () => {
     expect(rehearsal.rejections.map((one) => one.nodes)).toEqual([['c']]);
     expect(rehearsal).toMatchObject({ outcome: 'stopped', reason: 'Halted', failed: [{ name: 'c' }] });
   });
+
+  test.each([
+    ['9,000 levels', { x: JSON.parse(`${'{"a":'.repeat(9000)}1${'}'.repeat(9000)}`) }],
+    ['8,000 keys', { kubeReserved: Object.fromEntries(Array.from({ length: 8000 }, (_, i) => [`k${i}`, '1Mi'])) }],
+  ])(
+    'copies a node that reports a local config of %s, Ready or not, and assumes another one',
+    async (_name, config) => {
+      const set = setWith({ maxUnavailable: 3, maxInTrial: 3 });
+      const off = node('b', { ready: 'False' });
+      const status = { config: {}, localConfig: { files: [{ path: '/l', config }] } };
+      const reports = ['a', 'b'].map((name) => ({
+        ...{ apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name } },
+        status,
+      }));
+      const fleet = fleetFrom([node('a'), off, ...reports], { set });
+      expect(fleet.assumptions).toContain("the local config of 2 nodes is not known; one like kubeadm's is assumed");
+      expect(await run({ set, fleet })).toMatchObject({ outcome: 'complete', story: [{ name: 'a' }] });
+    },
+  );
 
   test('starts from what nodes are assigned: by hand, by this set, held, without an agent', async () => {
     const set = setWith({ maxUnavailable: 5, maxInTrial: 5 });
@@ -254,20 +286,31 @@ describe('a rehearsal', () => {
     const set = setWith({ waves: [{ nodes: 1 }, { nodes: '100%' }], maxUnavailable: 3, maxInTrial: 3 });
     const { revision, source } = desiredRevision('pool', payloadOf(set.spec.config)!);
     const at = '2026-01-04T23:00:00Z';
-    const claim = { set: 'pool', revision, source: source(1), wave: 1, at, previous: 'local' };
-    const [namespace, name] = source(1).split('/') as [string, string];
+    const claim = { set: 'pool', revision, source: source(1), wave: 1, at, previous: undefined };
     const objects = [
       ...['a', 'b', 'c'].map((one) => node(one)),
       ...['a', 'b', 'c'].map((one) => ({
         apiVersion: 'relet.dev/v1alpha1',
         kind: 'NodeConfig',
-        metadata: { name: one, ...(one === 'a' && { annotations: { 'relet.dev/claim': JSON.stringify(claim) } }) },
-        ...(one === 'a' && { spec: { configSource: { configMap: { namespace, name, kubeletConfigKey: 'kubelet' } } } }),
+        metadata: {
+          name: one,
+          ...(one === 'a' && { annotations: { 'relet.dev/claim': claimText(claim), 'relet.dev/by': 'ann' } }),
+        },
+        ...(one === 'a' && { spec: { configSource: { configMap: source(1) } } }),
         status: { config: {} },
       })),
       setConfigMap('pool', payloadOf(set.spec.config)!, 1),
     ];
-    const status = { updateRevision: revision, revisions: [{ revision, source: source(1), startedAt: at }] };
+    // Names that only ann and bob may write in a cluster.
+    const rollout = {
+      approve: { revision, wave: 1, by: 'ann' },
+      request: { action: 'Abort' as const, revision: 'b', by: 'bob' },
+    };
+    const status = {
+      updateRevision: revision,
+      revisions: [{ revision, source: formatRef(source(1), 'short'), startedAt: at }],
+      rollout,
+    };
     const rehearsal = await run({ set: { ...set, status }, fleet: fleetFrom(objects, { set }) });
     expect(rehearsal).toMatchObject({ outcome: 'complete', nodes: { selected: 3, updated: 3 } });
     expect(rehearsal.story.map((one) => `${one.wave} ${one.name}`)).toEqual(['2 b', '2 c']);

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { readHostStatus } from '../src/agent/host-status.js';
 import { realFiles } from '../src/atomic-file.js';
 import { systemProcesses } from '../src/proc.js';
-import { createRig, type Rig } from './agent-rig.js';
 import { createClusterRig } from './cluster-rig.js';
+import { createRig, type Rig } from './rig/process-node.js';
 
 const shown = (rig: Rig) => readHostStatus(rig.dir, rig.state, systemProcesses, realFiles);
 
@@ -21,7 +21,7 @@ test('the API goes away: what changes after that is not called reported', async 
   const { reportedAt } = shown(rig.node);
   await rig.server.close();
   rig.node.clock.advance(10_000);
-  await rig.node.ask({ verb: 'hold', why: 'the API is away' });
+  await rig.node.request({ verb: 'hold', why: 'the API is away' });
   await rig.node.until('held', () => shown(rig.node).changedAt! > reportedAt!);
   expect(shown(rig.node).reportedAt).toBe(reportedAt);
 });

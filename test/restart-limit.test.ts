@@ -1,62 +1,156 @@
-/** A ConfigMap that is edited again and again does not restart the kubelet again and again. */
+/** Restarts are limited, changes are not: only a restart that is needed waits. The whole agent in memory, at default flags. */
 import { expect, test } from 'vitest';
-import { leastDistanceMs } from '../src/agent/sync/change-pace.js';
 import { restartDelayedAnnotation } from '../src/api/node-annotations.js';
-import { createClusterRig } from './cluster-rig.js';
+import type { KubeObject } from '../src/api/object.js';
+import { configMaps, nodes } from '../src/kube/resource-type.js';
+import { createFlowRig, type FlowRig } from './rig/memory-node.js';
 
-const maxRestartDelayMs = 60_000;
-
-test('edits that keep coming restart the kubelet only a few times, and the last content becomes active', async () => {
-  const rig = await createClusterRig({ node: { options: { maxRestartDelayMs } } });
-  const content = (edit: number) => ({ kubelet: rig.node.config(`# edit ${edit}`) });
-  const isActive = (version: string | undefined) => rig.config?.active?.configMap?.resourceVersion === version;
-  const delayedUntil = () => rig.seen?.metadata.annotations?.[restartDelayedAnnotation];
-  const beganMs = rig.node.clock.monotonic();
-  let { metadata } = await rig.createConfigMap('disputed', content(0));
-  await rig.point('disputed');
-  await rig.until('active', () => isActive(metadata.resourceVersion));
-
-  const edits = 20;
-  for (let edit = 1; edit <= edits; edit++) {
-    ({ metadata } = await rig.patchConfigMap('disputed', { data: content(edit) }));
-    await rig.until(`edit ${edit}`, () => isActive(metadata.resourceVersion) || delayedUntil() !== undefined);
-  }
-  const restarts = rig.node.starts().length - 1;
-  expect(restarts).toBeLessThanOrEqual(mostRestarts(rig.node.clock.monotonic() - beganMs));
-  expect(rig.node.log()).toContain('config keeps changing, kubelet restart delayed');
-
-  rig.node.clock.advance(maxRestartDelayMs);
-  await rig.until('the last edit', () => isActive(metadata.resourceVersion) && delayedUntil() === undefined);
-  expect(rig.node.starts().at(-1)?.config).toContain(`# edit ${edits}\n`);
-  expect(rig.node.starts().length - 1).toBeLessThanOrEqual(restarts + 1);
+const configSource = (name: string) => ({
+  configMap: { name, namespace: 'kube-system', kubeletConfigKey: 'kubelet' },
 });
+const invalid = 'failed to validate config, see Kubelet log for details';
 
-/** So many fit into this time, each at its least distance from the one before. */
-function mostRestarts(ms: number): number {
-  let restarts = 1;
-  for (let left = ms; left >= leastDistanceMs(restarts, maxRestartDelayMs); restarts++)
-    left -= leastDistanceMs(restarts, maxRestartDelayMs);
-  return restarts;
+async function delayedUntil(rig: FlowRig): Promise<string | undefined> {
+  const { metadata } = await rig.client.get<KubeObject>(nodes, { name: 'node-a' });
+  return metadata.annotations?.[restartDelayedAnnotation];
 }
 
-test('a config that replaces one that was rolled back does not wait', async () => {
-  const rig = await createClusterRig({ node: { options: { maxRestartDelayMs } } });
-  const point = async (name: string, ...orders: string[]) => {
-    await rig.createConfigMap(name, { kubelet: rig.node.config(...orders) });
-    await rig.point(name);
-  };
-  // Each of these restarts makes the next one wait longer; the trial's own restarts take real seconds between them.
-  for (const name of ['one', 'two', 'three']) {
-    await point(name, `# ${name}`);
-    rig.node.clock.advance(5000);
-    await rig.until(name, () => rig.config?.active?.configMap?.name === name);
+/** Waits at most two seconds. */
+async function soon(rig: FlowRig, what: string, satisfied: () => Promise<boolean>): Promise<void> {
+  for (let step = 0; step < 20; step++) {
+    if (await satisfied()) return;
+    await rig.clock.advance(100);
   }
-  await point('deadly', '# exit 1');
-  rig.node.clock.advance(5000);
-  await rig.until('rolled back', () => rig.config?.error?.startsWith('rolled back') ?? false);
-  const delays = () => rig.node.log().split('kubelet restart delayed').length;
-  const before = delays();
-  await point('good', '# good');
-  await rig.until('good', () => rig.config?.active?.configMap?.name === 'good');
-  expect(delays()).toBe(before);
+  throw new Error(`not within two seconds: ${what}\n${JSON.stringify(await rig.status())}\n${rig.logLines.join('')}`);
+}
+
+/** A node whose free restarts are used up: it runs the first of the configs a and b. */
+async function busyRig(): Promise<FlowRig> {
+  const rig = await createFlowRig();
+  rig.boot();
+  for (const name of ['a', 'b']) await rig.createConfigMap(name, `# ${name}`);
+  await rig.createConfigMap('bad', 'kubeAPIQPS: -1');
+  for (let change = 0; change < 10; change++) {
+    const name = change % 2 === 0 ? 'b' : 'a';
+    await rig.point(configSource(name));
+    await soon(rig, `change ${change}`, async () => (await rig.status()).active === name);
+  }
+  return rig;
+}
+
+const version = async (rig: FlowRig, name: string) =>
+  (await rig.client.get<KubeObject>(configMaps, { name, namespace: 'kube-system' })).metadata.resourceVersion;
+
+test('the eleventh restart waits, the status shows until when, and the assignment is validated and recorded at once', async () => {
+  const rig = await busyRig();
+  const starts = rig.starts.length;
+  await rig.point(configSource('b'));
+  await soon(rig, 'assigned', async () => (await rig.status()).assigned === 'b');
+  expect(await rig.status()).toMatchObject({ assigned: 'b', active: 'a' });
+  await soon(rig, 'reported', async () => (await delayedUntil(rig)) !== undefined);
+  expect(Date.parse((await delayedUntil(rig))!) - rig.clock.now()).toBeLessThanOrEqual(11_000);
+  expect(rig.starts).toHaveLength(starts);
+  expect(rig.logLines.join('')).toContain('config keeps changing, kubelet restart delayed');
+  await rig.untilStatus({ assigned: 'b', active: 'b' });
+  expect(rig.starts).toHaveLength(starts + 1);
+  await rig.until('no longer delayed', async () => (await delayedUntil(rig)) === undefined);
+});
+
+test('a config that is rejected is reported within two seconds, however many restarts came before', async () => {
+  const rig = await busyRig();
+  await rig.point(null);
+  await soon(rig, 'reset', async () => (await rig.status()).active === undefined);
+  const starts = rig.starts.length;
+  await rig.point(configSource('bad'));
+  await soon(rig, 'rejected', async () => (await rig.status()).error === invalid);
+  expect(rig.starts).toHaveLength(starts);
+});
+
+test('an edit that changes no byte of the config is reported within two seconds, however many restarts came before', async () => {
+  const rig = await busyRig();
+  const starts = rig.starts.length;
+  await rig.annotate('a');
+  const wanted = await version(rig, 'a');
+  const reported = async () => {
+    const node = await rig.client.get<KubeObject & { status: { config: object } }>(nodes, { name: 'node-a' });
+    return JSON.stringify(node.status.config).split(`"resourceVersion":"${wanted}"`).length === 3;
+  };
+  await soon(rig, 'assigned and active', reported);
+  expect(rig.starts).toHaveLength(starts);
+});
+
+test('a reset does not wait, also while the restart with another config does', async () => {
+  const rig = await busyRig();
+  await rig.point(configSource('b'));
+  await soon(rig, 'it waits', async () => (await delayedUntil(rig)) !== undefined);
+  await rig.point(null);
+  await soon(rig, 'local', async () => rig.machine.running?.config.source === undefined);
+  await soon(rig, 'reported', async () => (await delayedUntil(rig)) === undefined);
+  expect(rig.starts.at(-1)).toBe('local');
+});
+
+test('a return to the last known good does not wait', async () => {
+  const rig = await busyRig();
+  await rig.passTrial();
+  await rig.untilStatus({ lastKnownGood: 'a' });
+  for (let change = 0; change < 5; change++)
+    for (const name of ['b', 'a']) {
+      await rig.point(configSource(name));
+      await rig.untilStatus({ active: name });
+    }
+  await rig.point(configSource('b'));
+  await rig.untilStatus({ active: 'b' });
+  await rig.point(configSource('bad'));
+  await soon(
+    rig,
+    'fallback',
+    async () => (await rig.status()).active === 'a' && (await rig.status()).error === invalid,
+  );
+});
+
+test('a config that was assigned while a restart waits takes its place, and what runs again is not restarted', async () => {
+  const rig = await busyRig();
+  await rig.point(configSource('b'));
+  await soon(rig, 'it waits', async () => (await delayedUntil(rig)) !== undefined);
+  const starts = rig.starts.length;
+  await rig.point(configSource('a'));
+  await soon(rig, 'a again', async () => (await rig.status()).assigned === 'a' && !(await delayedUntil(rig)));
+  await rig.clock.advance(60_000);
+  expect(rig.starts).toHaveLength(starts);
+  expect(await rig.status()).toMatchObject({ assigned: 'a', active: 'a' });
+});
+
+test('a config that replaces one that was rolled back does not wait', async () => {
+  const rig = await busyRig();
+  await rig.assign('deadly', '# crashes');
+  await rig.until('rolled back', async () => (await rig.status()).error?.startsWith('rolled back') === true);
+  await rig.assign('good', '# good');
+  await soon(rig, 'good', async () => (await rig.status()).active === 'good');
+});
+
+test('the error of the config before is not reported while the restart with another one waits', async () => {
+  const rig = await busyRig();
+  await rig.point(configSource('bad'));
+  await soon(rig, 'rejected', async () => (await rig.status()).error === invalid);
+  await rig.point(configSource('b'));
+  await soon(rig, 'b', async () => (await rig.status()).assigned === 'b');
+  expect(await rig.status()).toEqual({ assigned: 'b', active: undefined, lastKnownGood: undefined, error: undefined });
+});
+
+test('a thousand edits in a minute are read once a second and restart the kubelet sixteen times', async () => {
+  const rig = await createFlowRig();
+  rig.boot();
+  await rig.assign('disputed', '# edit 0');
+  await rig.untilStatus({ active: 'disputed' });
+  const place = { name: 'disputed', namespace: 'kube-system' };
+  const config = (edit: number) =>
+    `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n# edit ${edit}\n`;
+  for (let edit = 1; edit <= 1000; edit++) {
+    await rig.client.patch(configMaps, place, { data: { kubelet: config(edit) } }, { as: 'merge' });
+    await rig.clock.advance(60);
+  }
+  expect(rig.starts.length - 2).toBeLessThanOrEqual(16);
+  expect(rig.logLines.filter((line) => line.includes('config assigned')).length).toBeLessThanOrEqual(72);
+  await rig.clock.advance(15_000);
+  expect(rig.startedDocuments.at(-1)).toContain('# edit 1000\n');
 });

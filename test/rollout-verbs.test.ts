@@ -1,6 +1,6 @@
 /** `relet rollout` and `relet release`, in a pipe, against the API server as a process. The test plays the controller: it writes the status. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Claim, claimAnnotation } from '../src/api/node-annotations.js';
+import { type Claim, claimAnnotation, claimText } from '../src/api/node-annotations.js';
 import { type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
 import {
   adoptAnnotation,
@@ -9,12 +9,13 @@ import {
   type NodeConfigSetStatus,
   nodeConfigSets,
 } from '../src/api/node-config-set.js';
+import type { HistoryEntry } from '../src/fleet/config-history.js';
 import { nodes } from '../src/kube/resource-type.js';
 import { applyDeploy } from './node-config-cluster.js';
 import { OperatorCluster } from './operator-rig.js';
 
 let cluster: OperatorCluster;
-const relet = (line: string, env?: Record<string, string>) => cluster.relet(line.split(' '), env && { env });
+const relet = (line: string, env?: Record<string, string>) => cluster.relet(line, env && { env });
 
 beforeAll(async () => {
   cluster = await OperatorCluster.start();
@@ -87,6 +88,19 @@ describe('relet rollout status', () => {
     expect(stdout).toMatch(/^SET +NODES +WAVE +STATE\ngpu +1\/2 +1\/2 +progressing \(AwaitingApproval\)\n$/);
   });
 
+  test('has YAML, names and a wide table, as kubectl does', async () => {
+    await report('gpu', awaiting);
+    expect((await relet('rollout status gpu -o yaml')).stdout).toMatch(/^kind: RolloutStatus$/m);
+    expect((await relet('rollout status gpu -o name')).stdout).toBe('nodeconfigset.relet.dev/gpu\n');
+    expect((await relet('rollout status -o wide')).stdout).toMatch(
+      /^SET +NODES +WAVE +STATE +REVISION +IN-TRIAL +FAILED +EXCLUDED +MESSAGE\ngpu +.* +new +0 +0 +0 +Somebody has/,
+    );
+    expect((await relet('rollout history gpu -o yaml')).status).toBe(0);
+    expect((await relet('rollout plan gpu -o yaml')).stdout).toMatch(/^kind: RolloutPlan$/m);
+    expect((await relet('rollout pause gpu -o name')).stdout).toBe('nodeconfigset.relet.dev/gpu\n');
+    expect((await relet('rollout resume gpu -o yaml')).stdout).toMatch(/^verb: resume$/m);
+  });
+
   test('-w does not end with a status that is older than the spec, and ends with the new one', async () => {
     await report('gpu', complete);
     await cluster.admin.patch(nodeConfigSets, { name: 'gpu' }, { spec: { paused: true } }, { as: 'merge' });
@@ -108,6 +122,20 @@ describe('relet rollout status', () => {
   });
 });
 
+test.each([
+  ['stops the kubelet at its start', { evictionHard: { 'memory.available': '500MB' } }, 'StartWouldFail'],
+  ['has an unknown field', { maxPodz: 200 }, 'ParseFailed'],
+])(
+  'relet rollout plan fails for a config that %s, although no node can be changed now',
+  async (_name, overlay, reason) => {
+    const kinds = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfigSet' };
+    const stdin = JSON.stringify({ ...kinds, metadata: { name: 'planned' }, spec: { ...spec, config: { overlay } } });
+    const { status, stdout } = await cluster.relet('rollout plan - -o json', { stdin });
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ rejections: [{ nodes: ['node-1', 'node-2'], reason }] });
+  },
+);
+
 describe('requests', () => {
   let name = '';
   let count = 0;
@@ -127,7 +155,40 @@ describe('requests', () => {
     expect(after.status?.rollout?.approve).toMatchObject({ revision: 'new', wave: 1, by: expect.any(String) });
     expect(after.spec).toEqual(before.spec);
     expect(after.metadata.generation).toBe(before.metadata.generation);
-    expect((await relet(`rollout promote ${name} --yes`)).stdout).toContain('is approved already');
+    const again = await relet(`rollout promote ${name} --yes`);
+    expect(again.stdout).toMatch(
+      /wave 1 of revision new is approved already, by kubernetes-admin \(unverified\) at 20/,
+    );
+    expect(again.status).toBe(0);
+  });
+
+  test('approve keeps a reason, and says that a complete revision needs none', async () => {
+    expect((await cluster.relet(['rollout', 'approve', name, '-m', 'looks good', '-y'])).status).toBe(0);
+    expect((await blockOf())?.approve).toMatchObject({ wave: 1, why: 'looks good', by: 'kubernetes-admin' });
+    await report(name, complete, { currentRevision: 'new' });
+    const { status, stderr } = await relet(`rollout approve ${name} --wave 1 --yes`);
+    expect(status).toBe(2);
+    expect(stderr).toBe(`relet: revision new of ${name} is complete; there is nothing to approve\n`);
+  });
+
+  test('approve --dry-run shows how many nodes change until the next stop, and approves nothing', async () => {
+    const { status, stdout } = await relet(`rollout approve ${name} --dry-run`);
+    expect({ status, lines: stdout.split('\n').slice(0, 4) }).toEqual({
+      status: 0,
+      lines: [
+        `Set:         ${name}`,
+        'Revision:    new',
+        'Approves:    wave 1. 1 node will change in wave 2. Then the rollout is complete.',
+        '',
+      ],
+    });
+    const json = await relet(`rollout approve ${name} --dry-run -o json`);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      dryRun: true,
+      wave: 1,
+      approval: { waves: [{ wave: 2, count: 1 }] },
+    });
+    expect(await blockOf()).toBeUndefined();
   });
 
   test('abort and retry are requests for the revision at hand, with who and why; a script says --yes', async () => {
@@ -172,8 +233,12 @@ describe('requests', () => {
 describe('pause and resume', () => {
   test('write spec.paused', async () => {
     await create('paused');
-    expect((await relet('rollout pause paused')).stdout).toContain('paused: paused: no further node is changed');
-    expect((await setOf('paused')).spec.paused).toBe(true);
+    const { stdout: text } = await cluster.relet(['rollout', 'pause', 'paused', '-m', 'fan noise']);
+    expect(text).toContain('paused: paused: no further node is changed');
+    expect(await setOf('paused')).toMatchObject({
+      metadata: { annotations: { 'relet.dev/by': 'kubernetes-admin', 'relet.dev/why': 'fan noise' } },
+      spec: { paused: true },
+    });
     const { stdout } = await relet('rollout resume paused -o json');
     expect(JSON.parse(stdout)).toEqual({
       apiVersion: 'cli.relet.dev/v1',
@@ -223,21 +288,27 @@ describe('a node of a set', () => {
   const claim: Claim = {
     set: 'gpu',
     revision: 'new',
-    source: 'relet-system/gpu-1/kubelet',
+    source,
     wave: 1,
     at: '2026-03-01T10:00:00Z',
-    previous: 'local',
+    previous: undefined,
   };
   const objectOf = (name: string) => cluster.admin.get<NodeConfig>(nodeConfigs, { name });
 
+  beforeAll(async () => {
+    const report = { status: { config: {} } };
+    for (const name of ['node-1', 'node-2'])
+      await cluster.admin.patch(nodeConfigs, { name, subresource: 'status' }, report, { as: 'merge' });
+  });
+
   test('is shown with its set, refuses a change of it alone, can be taken, and be given back', async () => {
     const patch = {
-      metadata: { annotations: { [claimAnnotation]: JSON.stringify(claim) } },
+      metadata: { annotations: { [claimAnnotation]: claimText(claim) } },
       spec: { configSource: { configMap: source } },
     };
     await cluster.admin.patch(nodeConfigs, { name: 'node-1' }, patch, { as: 'merge' });
     expect((await relet('get')).stdout).toMatch(
-      /^NODE +STATE +SET .*\nnode-1 +waiting +gpu .*\nnode-2 +local +<none> /,
+      /^NODE +STATE +SET .*\nnode-1 +waiting +gpu .*\nnode-2 +outdated +<none> /,
     );
     expect((await relet('describe node-1')).stdout).toMatch(/^Set: +gpu, revision new, wave 1,/m);
 
@@ -262,7 +333,7 @@ describe('a node of a set', () => {
   });
 
   test('is held through the API, shown so, refuses a change, and is released', async () => {
-    const held = await cluster.relet(['hold', 'node-2', '--why', 'broken\nfan']);
+    const held = await cluster.relet('hold node-2 --why broken\nfan');
     expect(held).toMatchObject({ status: 0, stdout: "node-2: held; 'relet release node-2' releases it\n" });
     expect((await objectOf('node-2')).metadata.annotations?.[holdAnnotation]).toMatch(
       /^broken\\nfan \(\S+, \d{4}-.*Z\)$/,
@@ -275,8 +346,23 @@ describe('a node of a set', () => {
     expect(set.stderr).toContain("nothing was changed. 'relet release node-2' releases it");
     expect((await relet('doctor node-2')).stdout).toContain('held through the API');
 
-    const released = await relet('release node-2 -o json');
+    // The hold of another person is shown, and replaced only by somebody who agrees.
+    const again = await relet('hold node-2 -m again');
+    expect(again.status).toBe(2);
+    expect(again.stderr).toMatch(
+      /^relet: node-2 is held through the API: broken.*fan \(.*Z\) \(unverified\)\n.*use --yes\n$/,
+    );
+    expect((await objectOf('node-2')).metadata.annotations?.[holdAnnotation]).toMatch(/^broken/);
+    expect((await relet('hold node-2 -m again --yes')).status).toBe(0);
+
+    const released = await relet('release node-2 -m repaired -o json');
     expect(JSON.parse(released.stdout).nodes).toEqual([{ node: 'node-2', released: false, holdEnded: true }]);
+    const entries = JSON.parse((await relet('history node-2 -o json')).stdout);
+    expect(entries.map(({ verb, by, why }: HistoryEntry) => [verb, by, why])).toEqual([
+      ['release', 'kubernetes-admin', 'repaired'],
+      ['hold', 'kubernetes-admin', 'again'],
+      ['hold', 'kubernetes-admin', 'broken\nfan'],
+    ]);
     expect((await objectOf('node-2')).metadata.annotations?.[holdAnnotation]).toBeUndefined();
     expect((await relet('release node-2')).status).toBe(2);
   });
@@ -292,9 +378,10 @@ describe('a node of a set', () => {
   test('that was assigned by hand is adopted, others only by name', async () => {
     const patch = { spec: { configSource: { configMap: { ...source, name: 'by-hand' } } } };
     await cluster.admin.patch(nodeConfigs, { name: 'node-2' }, patch, { as: 'merge' });
-    const { stdout } = await relet('rollout adopt gpu --yes -o json');
+    const { stdout } = await relet('rollout adopt gpu --yes -m ours -o json');
     expect(JSON.parse(stdout)).toMatchObject({ set: 'gpu', verb: 'adopt', nodes: ['node-2'] });
     expect((await objectOf('node-2')).metadata.annotations?.[adoptAnnotation]).toBe('gpu');
+    expect((await relet('history node-2')).stdout).toMatch(/adopt +by-hand +by-hand +\S+ +ours/);
     expect((await relet('rollout adopt gpu nosuch --yes')).stderr).toContain('the set gpu does not select nosuch');
   });
 });

@@ -2,7 +2,6 @@
  * NodeConfigSets with real processes: API server, controller and nodes of the lab, and the command line of a person. What needs no
  * process is in sets.test.ts.
  */
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,7 +12,8 @@ import type { KubeClient } from '../src/kube/client.js';
 import { type Lab, startLab } from '../src/lab/index.js';
 import { clientFor } from './cluster-rig.js';
 import { eventually } from './eventually.js';
-import { executable, type Outcome } from './run-relet.js';
+import { runRelet, sendSignal } from './program.js';
+import type { Outcome } from './run-relet.js';
 
 let lab: Lab;
 let admin: KubeClient;
@@ -21,7 +21,7 @@ let admin: KubeClient;
 beforeAll(async () => {
   // A config with maxPods 66 passes every check and crashes the kubelet.
   const kubeletFlags = [
-    '--max-restart-delay=0s',
+    '--restart-interval=0s',
     '--trial-failed-starts=1',
     '--hollow-fail-if=maxPods=66:exit-at-start',
   ];
@@ -33,15 +33,8 @@ afterAll(async () => {
   await lab?.stop();
 });
 
-function relet(line: string): Promise<Outcome> {
-  const env = { PATH: process.env.PATH, KUBECONFIG: lab.kubeconfig };
-  const child = spawn(process.execPath, [executable, ...line.split(' ')], { env });
-  const said = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text) => (said.stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text) => (said.stderr += text));
-  child.stdin.end();
-  return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...said })));
-}
+const relet = (line: string): Promise<Outcome> =>
+  runRelet(line.split(' '), { env: { PATH: process.env.PATH, KUBECONFIG: lab.kubeconfig } });
 
 /** Follows the rollout to its end. */
 const end = async (name = 'pool'): Promise<{ status: number | null; reason: string }> => {
@@ -131,7 +124,7 @@ describe('a set, with real nodes', () => {
     expect(new Set(await assigned()).size).toBe(2);
     expect((await relet('rollout pause pool')).status).toBe(0);
     expect((await relet('rollout approve pool --wave 1 --yes')).status).toBe(0);
-    process.kill(Number(readFileSync(join(lab.dataDir, 'controller.pid'), 'utf8')), 'SIGKILL');
+    sendSignal(Number(readFileSync(join(lab.dataDir, 'controller.pid'), 'utf8')), 'SIGKILL');
     await eventually('the new controller keeps the pause', async () => (await reasonOf()) === 'Paused');
     expect(new Set(await assigned()).size).toBe(2);
     expect((await relet('rollout resume pool')).status).toBe(0);

@@ -3,6 +3,7 @@
  * are silent, and a controller that crashes between any two writes. Everything is in memory and moved by hand.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { refOf, sameConfig } from '../src/api/config-ref.js';
 import { drainMarkOf, drainTaint } from '../src/api/drain.js';
 import { applyMergePatch } from '../src/api/merge-patch.js';
 import { claimAnnotation, readClaim } from '../src/api/node-annotations.js';
@@ -13,13 +14,15 @@ import { ApiError } from '../src/api/status.js';
 import { rfc3339 } from '../src/clock.js';
 import type { ClusterView } from '../src/controller/cluster-view.js';
 import { newControllerCounters } from '../src/controller/metrics.js';
-import { type ClusterNode, type SetNode, setNode, sourceText } from '../src/controller/set-nodes.js';
-import { isWritten } from '../src/controller/set-plan.js';
 import { SetReconciler } from '../src/controller/sets.js';
 import type { KubeClient } from '../src/kube/client.js';
 import type { ReconcileResult } from '../src/kube/work-queue.js';
-import { seededRandom } from '../src/lab/simulation/seeded-random.js';
 import { silentLog } from '../src/log.js';
+import { seededRandom } from '../src/rehearsal/simulation/seeded-random.js';
+import type { ClusterNode } from '../src/rollout/cluster-node.js';
+import { type SetNode, setNode } from '../src/rollout/members.js';
+import { isWritten } from '../src/rollout/plan.js';
+import { stateIn } from '../src/rollout/state.js';
 
 export type Mode = 'works' | 'rejects' | 'rolls back' | 'silent';
 const trialMs = 60_000;
@@ -416,7 +419,7 @@ export class SetModel {
       const object = this.#caches.nodeconfigs!.get(name) as NodeConfig | undefined;
       if (node === undefined || excluded.has(name)) return false;
       const { blocked, ...seen } = setNode({ set: 'gpu', node, object, olderSets: [] });
-      return blocked === undefined && !isWritten(seen, intent);
+      return blocked === undefined && !isWritten(seen, stateIn({ intent }).intent!);
     });
     if (open.length > 0) this.broken.push(`the batch of ${intent.at} is given up: ${open}`);
   }
@@ -429,7 +432,8 @@ export class SetModel {
     const isDrained = this.cordoned.has(before.name) && this.podsOn(before.name).length === 0;
     if (this.set.spec.strategy?.drain?.policy === 'Always' && claim.revision !== 'reset' && !isDrained)
       this.broken.push(`${before.name} is changed, and not drained`);
-    if (claim.source !== sourceText(this.nodeConfig(before.name))) this.broken.push(`${before.name} is half changed`);
+    if (!sameConfig(claim.source, refOf(this.nodeConfig(before.name)?.spec?.configSource), 'name'))
+      this.broken.push(`${before.name} is half changed`);
     const ours = this.nodeNames.map((name) => this.node(name)).filter((node) => node.claim && !node.claim.exempt);
     const waiting = ours.filter(({ state }) => state === 'waiting');
     if (after.state === 'waiting' && waiting.length > this.limits.maxUnavailable)

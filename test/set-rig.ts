@@ -12,8 +12,10 @@ import { isNotFound } from '../src/api/status.js';
 import { rfc3339 } from '../src/clock.js';
 import { runController } from '../src/controller/controller.js';
 import { newControllerCounters } from '../src/controller/metrics.js';
+import type { SendNotice } from '../src/controller/notifier.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { configMaps, nodes } from '../src/kube/resource-type.js';
+import type { Transport } from '../src/kube/transport.js';
 import { silentLog } from '../src/log.js';
 import { startInMemoryServer } from './in-memory-server.js';
 import type { ManualClock } from './manual-clock.js';
@@ -23,10 +25,15 @@ import { applyDeploy } from './node-config-cluster.js';
 export type Behaviour = 'works' | 'rejects' | 'rolls back' | 'silent';
 
 const trialMs = 60_000;
+/** The server in memory asks nobody who they are. */
+const rigUser = 'system:anonymous';
 
 export class SetRig {
   /** Of a node with the text of a config; `works` unless a test says otherwise. */
   behaviour: (node: string, text: string) => Behaviour = () => 'works';
+  /** Of the controller that is started next. */
+  sendNotice: SendNotice | undefined;
+  readonly counters = newControllerCounters();
   readonly #assignedMs = new Map<string, { generation: number; atMs: number }>();
   #stopController = new AbortController();
   #controller: Promise<void> = Promise.resolve();
@@ -34,13 +41,16 @@ export class SetRig {
   constructor(
     readonly clock: ManualClock,
     readonly client: KubeClient,
+    /** Of the controller. */
+    readonly controllerClient: KubeClient = client,
   ) {}
 
   startController(): void {
     this.#stopController = new AbortController();
-    const { client } = this;
+    const { controllerClient: client } = this;
     const options = { client, namespaces: ['relet-system'], guards: 'roles', settleMs: 0, log: silentLog } as const;
-    this.#controller = runController({ ...options, counters: newControllerCounters() }, this.#stopController.signal);
+    const { sendNotice } = this;
+    this.#controller = runController({ ...options, sendNotice, counters: this.counters }, this.#stopController.signal);
   }
 
   async stopController(): Promise<void> {
@@ -81,8 +91,10 @@ export class SetRig {
 
   set = (name: string): Promise<NodeConfigSet> => this.client.get<NodeConfigSet>(nodeConfigSets, { name });
 
-  async rollout(name: string, rollout: object): Promise<void> {
+  /** What a person asks for, in the name of the user of this rig. */
+  async rollout(name: string, block: Record<string, object>): Promise<void> {
     const place = { name, subresource: 'status' };
+    const rollout = Object.fromEntries(Object.entries(block).map(([field, one]) => [field, { ...one, by: rigUser }]));
     await this.client.patch(nodeConfigSets, place, { status: { rollout } }, { as: 'merge' });
   }
 
@@ -221,10 +233,11 @@ const nodeInfo = Object.fromEntries(
     .concat([['kubeletVersion', 'v1.32.0']]),
 );
 
-export async function createSetRig(): Promise<SetRig> {
+/** `through`: the transport of the controller, over that of the others. */
+export async function createSetRig({ through = (transport: Transport) => transport } = {}): Promise<SetRig> {
   const { clock, plane, transport, clientOver } = await startInMemoryServer('sets');
   const client = clientOver(transport);
-  const rig = new SetRig(clock, client);
+  const rig = new SetRig(clock, client, clientOver(through(transport)));
   onTestFinished(async () => {
     await rig.stopController();
     client.close();

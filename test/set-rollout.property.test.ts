@@ -244,7 +244,7 @@ const leftBehind = (model: SetModel) => {
   return model.nodeNames.filter((name) => {
     const { claim, blocked } = model.node(name);
     if (claim === undefined || blocked !== undefined) return false;
-    const isThere = claim.source === 'local' || model.kinds.configmaps!.has(claim.source.split('/')[1]!);
+    const isThere = claim.source === undefined || model.kinds.configmaps!.has(claim.source.name);
     return !isThere || (outcome !== 'Aborted' && claim.revision === rejectedRevision);
   });
 };

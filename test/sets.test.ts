@@ -4,6 +4,7 @@ import { nodeConfigs } from '../src/api/node-config.js';
 import { adoptAnnotation, type NodeConfigSetSpec, nodeConfigSets, pendingTaint } from '../src/api/node-config-set.js';
 import { isNotFound } from '../src/api/status.js';
 import { configMaps, nodes } from '../src/kube/resource-type.js';
+import { completionText } from '../src/rollout/assessment.js';
 import { createSetRig, type SetRig } from './set-rig.js';
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `node-${index}`);
@@ -54,6 +55,22 @@ describe('a NodeConfigSet', () => {
     expect((await rig.set('gpu')).status).toMatchObject({ updatedNodes: 6, failedNodes: 0 });
   });
 
+  test('after the undo of a revision that failed, no node counts as failed, and its entry keeps the names', async () => {
+    const rig = await createSetRig();
+    const current = await completeSet(rig);
+    rig.behaviour = (_, text) => (text.includes('maxPods: 666') ? 'rolls back' : 'works');
+    await rig.apply('gpu', { ...overlay(666), strategy });
+    await rig.untilReason('gpu', 'Halted');
+    const revision = (await rig.set('gpu')).status?.updateRevision;
+    await rig.rollout('gpu', { request: { action: 'Undo', revision } });
+    await rig.untilReason('gpu', 'Undone');
+    expect(distinct(await rig.revisions())).toEqual([current]);
+    const status = (await rig.set('gpu')).status!;
+    expect(status).toMatchObject({ failedNodes: 0, failed: { used: 0 } });
+    expect(status.revisions?.[0]).toMatchObject({ revision, outcome: 'Undone', failedNodes: ['node-0'] });
+    expect(completionText(status)).toBe('no node has it any more');
+  });
+
   test('with onFailure Rollback all nodes go back, and the revision is not rolled out again before a retry', async () => {
     const rig = await createSetRig();
     const current = await completeSet(rig);
@@ -87,6 +104,25 @@ describe('a NodeConfigSet', () => {
     expect(await rig.reason('gpu')).toBe('AwaitingApproval');
     await rig.rollout('gpu', { approve: { revision: status?.updateRevision, wave: 1 } });
     await rig.untilReason('gpu', 'RolloutComplete', 10_000);
+  });
+
+  test('a pause by a person is recorded with the name, which leaves the set free for the next one', async () => {
+    const rig = await createSetRig();
+    await rig.addNodes(names(1));
+    await rig.apply('gpu', { ...overlay(100), strategy });
+    await rig.untilReason('gpu', 'RolloutComplete', 10_000);
+    const annotations = { 'relet.dev/by': 'system:anonymous', 'relet.dev/why': 'fan noise' };
+    await rig.client.patch(
+      nodeConfigSets,
+      { name: 'gpu' },
+      { metadata: { annotations }, spec: { paused: true } },
+      { as: 'merge' },
+    );
+    await rig.until('the annotations are gone', async () => (await rig.set('gpu')).metadata.annotations === undefined);
+    expect((await rig.set('gpu')).status).toMatchObject({
+      waiting: `system:anonymous (unverified) paused the rollout: "fan noise"; 'relet rollout resume gpu' continues`,
+      steps: [{ step: 'Paused', by: 'system:anonymous', why: 'fan noise' }, { step: 'Complete' }, { step: 'Started' }],
+    });
   });
 
   test('a retry asks again for what was approved before', async () => {

@@ -2,30 +2,27 @@
  * Schedules of faults, against the promises of docs/reliability.md: `npm run simulate` runs many more. The real controller and real
  * agents on virtual time; a failure prints its seed.
  */
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 // @ts-expect-error a script without types
 import * as script from '../scripts/mutations.mjs';
-import { readManifests } from '../src/lab/manifests.js';
-import type { Entry } from '../src/lab/simulation/history.js';
-import { keptSchedules } from '../src/lab/simulation/kept-schedules.js';
-import { findViolations } from '../src/lab/simulation/model/model.js';
-import { isFault, makeSchedule } from '../src/lab/simulation/schedule.js';
-import { describe as describeRun, simulate } from '../src/lab/simulation/simulate.js';
+import type { Entry } from '../src/lab/faults/history.js';
+import { keptSchedules } from '../src/lab/faults/kept-schedules.js';
+import { findViolations } from '../src/lab/faults/model/model.js';
+import { isFault, makeSchedule } from '../src/lab/faults/schedule.js';
+import { describe as describeRun, simulate } from '../src/lab/faults/simulate.js';
+import { readManifests } from '../src/rehearsal/manifests.js';
+import { Program } from './program.js';
 import { setTraps } from './traps.js';
 
 async function runScript(script: string, args: string[]): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
-  return { code, output: `${out}${err}` };
+  const { status, stdout, stderr } = await new Program(process.execPath, [script, ...args]).ended;
+  return { code: status, output: `${stdout}${stderr}` };
 }
 
 const deploy = join(import.meta.dirname, '../deploy');
-const manifests = ['base', 'guards', 'drain'].flatMap((part) => readManifests(join(deploy, part)));
+const manifests = ['base', 'guards', 'kube-system', 'drain'].flatMap((part) => readManifests(join(deploy, part)));
 
 describe('schedules of faults', () => {
   // In a process of its own: bundled, schedules take a quarter of the time and a tenth of the memory that they take in a test runner.

@@ -11,22 +11,56 @@ const modules: Record<string, { may: string[]; why: string }> = {
   kube: { may: ['api', 'go'], why: 'the client knows any Kubernetes API and nothing of relet' },
   agent: { may: ['api', 'go', 'config', 'kube'], why: 'agent and controller meet only in API objects' },
   fleet: { may: ['api', 'go', 'config', 'kube'], why: 'the view of many nodes needs only the API' },
-  controller: { may: ['api', 'go', 'config', 'kube', 'fleet'], why: 'agent and controller meet only in API objects' },
-  dashboard: { may: ['api', 'fleet'], why: 'what page and server share is types, and pure' },
+  rollout: {
+    may: ['api', 'go', 'config', 'fleet'],
+    why: 'it decides about sets of nodes; the controller reads and writes them',
+  },
+  audit: {
+    may: ['api', 'go', 'config', 'fleet'],
+    why: 'benchmarks and exports are pure: they read no cluster and no file',
+  },
+  controller: {
+    may: ['api', 'go', 'config', 'kube', 'fleet', 'rollout'],
+    why: 'agent and controller meet only in API objects',
+  },
+  dashboard: { may: ['api', 'fleet', 'rollout'], why: 'what page and server share is types, and pure' },
   'dashboard/page': {
     may: ['api', 'go', 'config', 'dashboard'],
     why: 'a browser runs it: it checks configs as one types, and asks the server for the rest',
   },
   'dashboard/server': {
-    may: ['api', 'go', 'config', 'kube', 'fleet', 'dashboard'],
+    may: ['api', 'go', 'config', 'kube', 'fleet', 'rollout', 'dashboard'],
     why: 'it reads with the rights of the person, and changes by running relet itself',
   },
+  'memory-api': {
+    may: ['api', 'go'],
+    why: 'API semantics have no sockets, no credentials and no clock of their own',
+  },
+  rehearsal: {
+    may: ['api', 'go', 'config', 'kube', 'agent', 'fleet', 'rollout', 'controller', 'memory-api'],
+    why: 'it is part of the product, which contains nothing of the lab',
+  },
   lab: {
-    may: ['api', 'go', 'config', 'kube', 'agent', 'fleet', 'controller'],
+    may: ['api', 'go', 'config', 'kube', 'agent', 'fleet', 'rollout', 'controller', 'memory-api', 'rehearsal'],
     why: 'the lab runs the product and has no command line of its own',
   },
   cli: {
-    may: ['api', 'go', 'config', 'kube', 'agent', 'fleet', 'controller', 'lab', 'dashboard', 'dashboard/server'],
+    may: [
+      'api',
+      'go',
+      'config',
+      'kube',
+      'agent',
+      'fleet',
+      'rollout',
+      'audit',
+      'controller',
+      'memory-api',
+      'rehearsal',
+      'lab',
+      'dashboard',
+      'dashboard/server',
+    ],
     why: 'the cli puts the modules together',
   },
 };
@@ -38,7 +72,7 @@ function sources(dir: string): string[] {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
-/** The module of a path such as src/agent/state/memory.ts; undefined for a leaf such as src/clock.ts. Page and server run apart. */
+/** The module of a path such as src/agent/state/directory.ts; undefined for a leaf such as src/clock.ts. Page and server run apart. */
 function moduleOf(file: string): string | undefined {
   const [top, module, rest, inside] = file.split('/');
   if (top !== 'src' || rest === undefined) return undefined;
@@ -134,12 +168,27 @@ describe('source files', () => {
 
   test('the import rule finds imports and rejects wrong ones', () => {
     expect(files.filter((file) => !isTest(file)).flatMap(imports).length).toBeGreaterThan(0);
-    expect(complaint('src/agent/agent.ts', 'src/controller/plan.ts')).toContain('meet only in API objects');
+    expect(complaint('src/agent/agent.ts', 'src/controller/sets.ts')).toContain('meet only in API objects');
+    expect(complaint('src/rollout/plan.ts', 'src/kube/client.ts')).toContain('the controller reads and writes');
     expect(complaint('src/clock.ts', 'src/api/object.ts')).toContain('a leaf imports nothing of ours');
+    expect(complaint('src/rehearsal/rehearse.ts', 'src/lab/faults/server.ts')).toContain('nothing of the lab');
     expect(complaint('src/config/decode.ts', 'src/go/quantity.ts')).toBeUndefined();
     expect(complaint('src/dashboard/page/app.tsx', 'src/fleet/preview.ts')).toContain('a browser runs it');
     expect(complaint('src/dashboard/page/app.tsx', 'src/dashboard/server/server.ts')).toContain('a browser runs it');
     expect(complaint('src/dashboard/page/app.tsx', 'src/dashboard/wire.ts')).toBeUndefined();
+  });
+
+  test('names are sorted by src/natural-order.ts: node-9 before node-10, everywhere', () => {
+    const others = files.filter(
+      (file) => !isTest(file) && /^src\/(cli|controller|dashboard|fleet|rollout)\//.test(file),
+    );
+    const sorted = /localeCompare|Intl\.Collator|\bnames?\)?\.sort\(\)|sort\(\(a, b\) => \(?a\S*name < /i;
+    expect(others.filter((file) => sorted.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);
+  });
+
+  test('only tests import vitest', () => {
+    const found = files.filter((file) => !isTest(file) && /from 'vitest/.test(readFileSync(join(root, file), 'utf8')));
+    expect(found).toEqual([]);
   });
 
   test('the directories of a module do not import each other', () => {
@@ -152,10 +201,10 @@ describe('source files', () => {
 
   test('time and randomness are injected', () => {
     const isDeterministic =
-      /^src\/(agent|kube|controller|fleet|dashboard\/server|lab\/apiserver|lab\/hollow-kubelet|lab\/rehearsal|lab\/simulation)\//;
+      /^src\/(agent|kube|controller|fleet|rollout|dashboard\/server|memory-api|rehearsal|lab\/apiserver|lab\/hollow-kubelet|lab\/faults)\//;
     const exceptions: Record<string, string> = {
       'src/lab/apiserver/apiserver.ts': 'the server is also started without a simulation; these are its defaults',
-      'src/lab/simulation/virtual-clock.ts': 'one turn of the event loop shows that nothing is left to happen',
+      'src/rehearsal/simulation/virtual-clock.ts': 'one turn of the event loop shows that nothing is left to happen',
     };
     const found = files
       .filter((file) => isDeterministic.test(file) && !isTest(file))
@@ -190,8 +239,8 @@ describe('source files', () => {
 
   test('tests wait with eventually() only, and measure no time', () => {
     const mayKeepTime: Record<string, string> = {
-      'test/eventually.ts': 'it is the one that waits',
-      'test/end-process.ts': 'kills a process that does not exit',
+      'test/eventually.ts': 'is the one that waits',
+      'test/program.ts': 'kills a program that does not exit',
       'test/flowing-clock.ts': 'is a clock',
       'test/source-rules.test.ts': 'names them here',
       'test/traps.ts': 'traps them',
@@ -203,6 +252,57 @@ describe('source files', () => {
       .flatMap((file) => timeKept(readFileSync(join(root, file), 'utf8')).map((words) => `${file}: ${words}`));
     expect(found).toEqual([]);
     expect(timeKept("await sleep(5); setTimeout(next, 700); import 'timers/promises'")).toHaveLength(3);
+  });
+
+  test('tests start, type into and signal processes through test/program.ts, which knows that they may have ended', () => {
+    const mayAlso: Record<string, string> = {
+      'test/program.ts': 'is that file',
+      'test/process-rig.ts': 'signal 0 only asks whether a process is there',
+      'test/source-rules.test.ts': 'names them here',
+      'src/agent/drivers/systemd/agent-lock.test.ts': 'is the text of a program that kills itself',
+    };
+    const uses = /\bspawn\(|\bfork\(|\.stdin\b[!?]?\.|(?<!\w\.)\bprocess\.kill\(/g;
+    const found = [...files.filter(isTest), ...sources('test')]
+      .filter((file) => file.endsWith('.ts') && !(file in mayAlso))
+      .flatMap((file) => (readFileSync(join(root, file), 'utf8').match(uses) ?? []).map((use) => `${file}: ${use}`));
+    expect(found).toEqual([]);
+    expect("spawn('x').stdin!.write(''); process.kill(1); started.process.kill(1)".match(uses)).toHaveLength(3);
+  });
+
+  test('a socket that a test opens has a handler for errors: the other side may be gone', () => {
+    const opens = /\b(?:connect|connectTls|connectHttp2|createConnection)\((?!\))/g;
+    const isHandled = (after: string) =>
+      /\.on(?:ce)?\('error'|\bjoin\(socket, upstream\)/.test(after.split('\n').slice(0, 25).join('\n'));
+    const mayNot: Record<string, string> = {
+      'test/source-rules.test.ts': 'names them here',
+      'test/traps.test.ts': 'is trapped before it connects',
+    };
+    const unhandled = (text: string) =>
+      /from 'node:(?:net|tls|http2)'/.test(text)
+        ? [...text.matchAll(opens)].filter(({ index }) => !isHandled(text.slice(index)))
+        : [];
+    const found = [...files.filter(isTest), ...sources('test')]
+      .filter((file) => file.endsWith('.ts') && !(file in mayNot))
+      .filter((file) => unhandled(readFileSync(join(root, file), 'utf8')).length > 0);
+    expect(found).toEqual([]);
+    expect(unhandled("import { connect } from 'node:net';\nconnect(1);")).toHaveLength(1);
+  });
+
+  test('a request that a scenario does not wait for may fail: the server may be gone', () => {
+    const dropped = /^\s*void (?!watchLoop\b|\w+\.watch\(|attempt\b|candidate\b|more\b)(?!.*\.(?:catch|then)\().*\(/gm;
+    const found = sources('test')
+      .filter((file) => file.endsWith('.ts') && file !== 'test/source-rules.test.ts')
+      .flatMap((file) =>
+        (readFileSync(join(root, file), 'utf8').match(dropped) ?? []).map((line) => `${file}: ${line}`),
+      );
+    expect(found).toEqual([]);
+    expect('void client.patch(x);\nvoid watchLoop(x);\nvoid a().catch(b);'.match(dropped)).toHaveLength(1);
+  });
+
+  test('tests answer requests of a page through whileAnswered() only: a request may be under way when they have ended', () => {
+    const uses = /\.(?:un)?route(?:All)?\(/;
+    const found = sources('test').filter((file) => uses.test(readFileSync(join(root, file), 'utf8')));
+    expect(found).toEqual(['test/dashboard-rig.ts']);
   });
 
   test('a test does not change the environment for the files that run after it in its worker', () => {

@@ -3,13 +3,13 @@
  * (an overlay) of a directory that SYSTEMD_ROOT names: one of debootstrap with systemd and dbus, or several with ':' between them.
  * The network and Node.js are those of the host.
  */
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { eventually } from './eventually.js';
+import { Program, sendSignal } from './program.js';
 import { has } from './programs.js';
 
 const systemdRoots: readonly string[] = (process.env.SYSTEMD_ROOT ?? '').split(':').filter((root) => root !== '');
@@ -49,7 +49,7 @@ export interface Output {
 export class Machine {
   readonly #dir = mkdtempSync(join(tmpdir(), 'relet-machine-'));
   readonly #name: string;
-  #nspawn: ChildProcess | undefined;
+  #nspawn: Program | undefined;
   #leader = 0;
 
   private constructor(root: string) {
@@ -77,21 +77,21 @@ export class Machine {
 
   async #start(): Promise<void> {
     const repository = join(import.meta.dirname, '..');
-    const log = openSync(join(this.#dir, 'log'), 'a');
     const how = ['--quiet', '--register=no', '--keep-unit', '--boot', '--console=pipe', '--capability=all'];
     const host = ['--resolv-conf=off', '--timezone=off', '--link-journal=no', '--system-call-filter=@known'];
     const binds = [`--bind-ro=${process.execPath}:/usr/bin/node`, `--bind-ro=${repository}:/opt/relet`];
     const where = ['-D', join(this.#dir, 'root'), '-M', this.#name];
-    const nspawn = spawn('systemd-nspawn', [...how, ...host, ...binds, ...where, 'systemd.unit=multi-user.target'], {
-      stdio: ['ignore', log, log],
+    const args = [...how, ...host, ...binds, ...where, 'systemd.unit=multi-user.target'];
+    const nspawn = new Program('systemd-nspawn', args, {
+      logFile: join(this.#dir, 'log'),
       env: {
         ...process.env,
         SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: existsSync('/sys/fs/cgroup/cgroup.controllers') ? '1' : '0',
       },
     });
     this.#nspawn = nspawn;
-    const hopeless = () => nspawn.exitCode !== null && `systemd-nspawn exited: ${this.consoleText()}`;
-    await eventually('the machine is up', () => this.#findLeader(nspawn.pid!), { hopeless });
+    const hopeless = () => nspawn.exit !== undefined && `systemd-nspawn exited: ${this.consoleText()}`;
+    await eventually('the machine is up', () => this.#findLeader(nspawn.pid), { hopeless });
     await eventually(
       'systemd has started everything',
       async () => {
@@ -135,27 +135,24 @@ export class Machine {
 
   async reboot(): Promise<void> {
     const nspawn = this.#nspawn!;
-    const exited = once(nspawn, 'exit');
     await this.run('systemctl', 'reboot', '--no-block');
-    const [code] = await exited;
+    const { code } = await nspawn.exited;
     if (code !== rebooted) throw new Error(`systemd-nspawn exited with ${code}: ${this.consoleText()}`);
     await this.#start();
   }
 
   /** As when the power is cut, and comes back. */
   async powerCycle(): Promise<void> {
-    const exited = once(this.#nspawn!, 'exit');
-    process.kill(this.#leader, 'SIGKILL');
-    await exited;
+    sendSignal(this.#leader, 'SIGKILL');
+    await this.#nspawn!.exited;
     await this.#start();
   }
 
   async remove(): Promise<void> {
     const nspawn = this.#nspawn;
-    if (nspawn !== undefined && nspawn.exitCode === null) {
-      const exited = once(nspawn, 'exit');
-      process.kill(this.#leader || nspawn.pid!, 'SIGKILL');
-      await exited;
+    if (nspawn !== undefined && nspawn.exit === undefined) {
+      sendSignal(this.#leader || nspawn.pid, 'SIGKILL');
+      await nspawn.exited;
     }
     spawnSync('umount', ['-l', join(this.#dir, 'root')]);
     rmSync(this.#dir, { recursive: true, force: true });

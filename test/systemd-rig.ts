@@ -6,7 +6,6 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Conduct, DriverRig } from '../src/agent/drivers/contract.js';
 import type { Exit, StartedConfig } from '../src/agent/drivers/driver.js';
 import { takeAgentLock } from '../src/agent/drivers/systemd/agent-lock.js';
 import { detach } from '../src/agent/drivers/systemd/detach.js';
@@ -26,6 +25,7 @@ import { systemProcesses } from '../src/proc.js';
 import { systemRandom } from '../src/random.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
+import type { Conduct, DriverRig } from './rig/driver-contract.js';
 import type { Machine } from './systemd-machine.js';
 
 export const unit = 'kubelet.service';

@@ -1,8 +1,8 @@
 /** The systemd driver on a real systemd, booted in a container: `npm run test:systemd`. */
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { testDriver } from '../src/agent/drivers/contract.js';
 import type { StartedConfig } from '../src/agent/drivers/driver.js';
+import { testDriver } from './rig/driver-contract.js';
 import { describeOnSystemd } from './systemd-machine.js';
 import { contractRig, local, SystemdRig } from './systemd-rig.js';
 

@@ -9,9 +9,9 @@ import { trialRecord } from '../src/agent/trial/trial.js';
 import type { Validator } from '../src/agent/validate/validate.js';
 import { leases, nodes, pods } from '../src/kube/resource-type.js';
 import { startApiServer } from '../src/lab/apiserver/apiserver.js';
-import { simpleValidator } from './agent-rig.js';
 import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
 import { freePort } from './free-port.js';
+import { simpleValidator } from './rig/node.js';
 
 /** What a kubelet would post: Ready, with a heartbeat in whole seconds, as they are. */
 const heartbeat = (rig: ClusterRig, laterMs = 0) => {
@@ -130,7 +130,7 @@ describe('an API that is gone after the switch', () => {
     rig.node.clock.advance(1_200_000);
     await rig.node.until(
       'looked',
-      () => rig.node.log().includes('will be tried again') || rig.node.log().includes('cannot be followed'),
+      () => rig.node.log().includes('will be tried again') || rig.node.log().includes('cannot watch'),
     );
     expect(rig.node.state.lastKnownGood()).toEqual({ source: undefined });
     expect(rig.node.state.read(trialRecord)?.deaths).toBe(0);

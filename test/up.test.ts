@@ -1,16 +1,16 @@
 /** `relet up` and `relet down` as a person uses them: real processes, killed and started again. */
-import { spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { NodeConfig } from '../src/api/node-config.js';
 import { nodeConfigs } from '../src/api/node-config.js';
 import { nodes } from '../src/kube/resource-type.js';
 import { clientFor, type NodeObject } from './cluster-rig.js';
 import { eventually } from './eventually.js';
-import { executable, type Outcome } from './run-relet.js';
+import { type Program, sendSignal, startRelet } from './program.js';
+import type { Outcome } from './run-relet.js';
 
 let home: string;
 let dir: string;
@@ -26,21 +26,10 @@ afterEach(async () => {
 
 const user: { uid?: number; gid?: number } = {};
 
-function start(args: string[]) {
-  return spawn(process.execPath, [executable, ...args], {
-    env: { PATH: process.env.PATH, HOME: home },
-    cwd: '/',
-    ...user,
-  });
-}
+const start = (args: string[]): Program =>
+  startRelet(args, { env: { PATH: process.env.PATH, HOME: home }, cwd: '/', ...user });
 
-function relet(args: string[]): Promise<Outcome> {
-  const child = start(args);
-  const said = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text) => (said.stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text) => (said.stderr += text));
-  return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...said })));
-}
+const relet = (args: string[]): Promise<Outcome> => start(args).ended;
 
 /** All processes that belong to the system, by what `up` writes into their environment. */
 function processes(): number[] {
@@ -66,9 +55,9 @@ async function taints(): Promise<string[][]> {
   return items.map(({ spec }) => ((spec as { taints?: { key: string }[] }).taints ?? []).map(({ key }) => key));
 }
 
-async function nodeNames(): Promise<string[]> {
+async function nodeNames(labelSelector = ''): Promise<string[]> {
   const admin = clientFor(join(dir, 'admin.kubeconfig'));
-  const { items } = await admin.list(nodes);
+  const { items } = await admin.list(nodes, { labelSelector });
   admin.close();
   return items.map(({ metadata }) => metadata.name);
 }
@@ -79,27 +68,24 @@ describe('while it waits for nodes', () => {
     const words = 'E1115 20:19:54.250432 20375 run.go:74] "command failed" err="failed to run Kubelet: no runtime"';
     const script = `case "$*" in *--version*) echo Kubernetes v1.32.1; exit 0;; esac\necho '${words}' >&2\nexit 1\n`;
     writeFileSync(kubelet, `#!/bin/sh\n${script}`, { mode: 0o755 });
-    const child = start(['up', '--kubelet-binary', kubelet, '--port', '0']);
-    let said = '';
-    child.stdout.setEncoding('utf8').on('data', (text) => (said += text));
-    await eventually('it is said', () => said.includes('its log:'));
-    expect(said).toContain('its kubelet crashed (exit code 1) and is started again');
-    expect(said).toContain('    failed to run Kubelet: no runtime\n');
-    expect(said).toContain(`correct its config, ${dir}/nodes/node-1/kubelet.yaml`);
-    child.kill('SIGTERM');
-    await new Promise((resolve) => child.on('close', resolve));
+    const up = start(['up', '--kubelet-binary', kubelet, '--port', '0']);
+    onTestFinished(() => up.end());
+    await up.printed(/its log:/);
+    expect(up.stdout).toContain('its kubelet crashed (exit code 1) and is started again');
+    expect(up.stdout).toContain('    failed to run Kubelet: no runtime\n');
+    expect(up.stdout).toContain(`correct its config, ${dir}/nodes/node-1/kubelet.yaml`);
   });
 });
 
 describe('relet up --detach', () => {
   test('returns when all nodes are Ready, and relet down ends all of it', async () => {
-    const up = await relet(['up', '--detach', '--nodes', '2', '--port', '0']);
+    const up = await relet(['up', '--detach', '--nodes', '2', '--labels', 'pool=gpu,zone=a', '--port', '0']);
     expect(up).toMatchObject({ status: 0, stderr: '' });
     expect(up.stdout).toMatch(/API server {2}https:\/\/127\.0\.0\.1:\d+ {2}ready/);
     expect(up.stdout).toMatch(/node-1 {6}Ready after/);
     expect(up.stdout).toMatch(/node-2 {6}Ready after/);
     expect(up.stdout).toContain(`export KUBECONFIG=${dir}/admin.kubeconfig`);
-    expect(await nodeNames()).toEqual(['node-1', 'node-2']);
+    expect(await nodeNames('pool=gpu,zone=a')).toEqual(['node-1', 'node-2']);
     await eventually('what is Ready is not said to be otherwise', async () =>
       (await taints()).every((keys) => keys.join() === 'relet.dev/hollow'),
     );
@@ -123,9 +109,9 @@ describe('relet up --detach', () => {
     admin.close();
     const before = readFileSync(join(dir, 'admin.kubeconfig'), 'utf8');
     const orphans = processes();
-    process.kill(supervisor(), 'SIGKILL');
+    sendSignal(supervisor(), 'SIGKILL');
     // One of the relets in front of a kubelet goes too: its kubelet is an orphan twice over.
-    process.kill(pidIn('nodes/node-1/pid'), 'SIGKILL');
+    sendSignal(pidIn('nodes/node-1/pid'), 'SIGKILL');
 
     const again = await relet(['up', '--detach']);
     expect(again).toMatchObject({ status: 0, stderr: '' });
@@ -142,7 +128,7 @@ describe('relet up --detach', () => {
   test('starts a node again that was killed, and one node leaves when fewer are wanted', async () => {
     await relet(['up', '--detach', '--nodes', '2', '--port', '0']);
     const killed = pidIn('nodes/node-1/pid');
-    process.kill(killed, 'SIGKILL');
+    sendSignal(killed, 'SIGKILL');
     await eventually(
       'node-1 runs again',
       () => existsSync(join(dir, 'nodes/node-1/pid')) && pidIn('nodes/node-1/pid') !== killed,
@@ -162,15 +148,13 @@ describe('relet up --detach', () => {
 });
 
 test('relet up in a terminal ends everything with Ctrl-C', async () => {
-  const child = start(['up', '--nodes', '1', '--port', '0']);
-  let said = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => (said += text));
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  await eventually('up', () => said.includes('Ctrl-C stops it'));
+  const up = start(['up', '--nodes', '1', '--port', '0']);
+  onTestFinished(() => up.end());
+  await up.printed(/Ctrl-C stops it/);
   expect(processes()).toHaveLength(4);
-  child.kill('SIGINT');
-  expect(await ended).toBe(0);
-  expect(said).toMatch(/stopping …\nstopped; 'relet up' resumes it\n$/);
+  up.kill('SIGINT');
+  expect((await up.ended).status).toBe(0);
+  expect(up.stdout).toMatch(/stopping …\nstopped; 'relet up' resumes it\n$/);
   expect(processes()).toEqual([]);
 });
 

@@ -1,11 +1,12 @@
 /** Mistakes that everybody makes once end with a remedy and exit code 2, and are never called a bug in relet. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runRelet } from './program.js';
 import { executable } from './run-relet.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'relet-mistakes-'));
@@ -57,15 +58,7 @@ const file = (name: string, text: string) => {
 };
 
 /** Not waited for with spawnSync: the servers above are in this process. */
-async function relet(args: string[]): Promise<{ status: number | null; stderr: string }> {
-  const env = { PATH: process.env.PATH, HOME: dir };
-  const child = spawn(process.execPath, [executable, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
-  let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    stderr += text;
-  });
-  return new Promise((resolve) => child.on('close', (status) => resolve({ status, stderr })));
-}
+const relet = (args: string[]) => runRelet(args, { env: { PATH: process.env.PATH, HOME: dir } });
 
 describe('a usual mistake', () => {
   test.each<[name: string, args: () => string[], says: RegExp]>([
@@ -128,7 +121,7 @@ describe('a usual mistake', () => {
     [
       'a proxy that is not a URL',
       () => ['--kubeconfig', plain(), '--proxy-url', 'nonsense'],
-      /proxy .*nonsense.* is not an http, https or socks5 URL/,
+      /proxy .*nonsense.* is not an http or https URL/,
     ],
     [
       'a certificate that is none',

@@ -1,10 +1,10 @@
 /** The walkthroughs in examples/ do what the Kubernetes pages say, with the oldest and the newest kubectl that can be had. */
-import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { freePort } from './free-port.js';
+import { Program } from './program.js';
 import { needs } from './programs.js';
 import { type Client, findClients } from './replay/kubectl.js';
 import { executable } from './run-relet.js';
@@ -31,12 +31,10 @@ async function walk(script: string, client: Client): Promise<{ status: number | 
     PROXY_PORT: String(await freePort()),
     PATIENCE: '120',
   };
-  const child = spawn('bash', [join(import.meta.dirname, '..', 'examples', script)], { env });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
-  const status = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  const bash = new Program('bash', [join(import.meta.dirname, '..', 'examples', script)], { env });
+  const { status } = await bash.ended;
   rmSync(bin, { recursive: true, force: true });
-  return { status, said };
+  return { status, said: bash.output };
 }
 
 describe.skipIf(programs.isMissing)(`walkthroughs${programs.note}`, () => {

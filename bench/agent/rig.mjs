@@ -315,7 +315,7 @@ export function startNode(node, kubelet, flags) {
     'kubelet',
     `--dynamic-config-dir=${node.dynamicDir}`,
     // What is measured is a change, not the limit on many of them.
-    '--max-restart-delay=0s',
+    '--restart-interval=0s',
     `--kubelet-binary=${kubelet}`,
     '--metrics-bind-address=0',
     ...flags,

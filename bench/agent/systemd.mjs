@@ -84,7 +84,7 @@ function startAgent(machine) {
   const agent = [
     'agent',
     '--trial-duration=1s',
-    '--max-restart-delay=0s',
+    '--restart-interval=0s',
     '--metrics-bind-address=0',
     '--log-format=json',
   ];

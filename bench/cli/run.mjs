@@ -197,7 +197,7 @@ async function listTimes() {
         if (round > 0) found[name].push(one);
       }
     console.log(
-      `\n${count} nodes of ${JSON.stringify(nodeObject(0)).length} bytes on relet's own server, median of 5 (want: relet get < 150 MB, no slower than kubectl):`,
+      `\n${count} nodes of ${JSON.stringify(nodeObject(0)).length} bytes on relet's own server, median of 5 (want: relet get ≤ 110 MB, no slower than kubectl get nodes):`,
     );
     for (const [name, list] of Object.entries(found)) {
       const [ms, peakMb] = [median(list.map((one) => one.ms)), Math.max(...list.map((one) => one.peakMb))];

@@ -49,7 +49,7 @@ process.once('message', async ({ bundle, url, caFile, token, isHttp2, names, tri
         trial: { durationMs: trialMs, healthDeadlineMs: 60_000, failedStarts: 3 },
         onChange: 'restart',
         inPlaceJitterMs: 0,
-        maxRestartDelayMs: 60_000,
+        restartLimit: { burst: 10, intervalMs: 10_000 },
         settleMs: 500,
         crashDelayMs: 1000,
       },

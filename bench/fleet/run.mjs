@@ -80,8 +80,8 @@ async function buildAgents() {
   const dir = join(root, 'node_modules/.cache/bench-fleet');
   mkdirSync(dir, { recursive: true });
   const outfile = join(dir, 'node.mjs');
-  const contents = `export { SimulatedNode } from './src/lab/simulation/node.js';
-export { seededRandom } from './src/lab/simulation/seeded-random.js';
+  const contents = `export { SimulatedNode } from './src/rehearsal/simulation/node.js';
+export { seededRandom } from './src/rehearsal/simulation/seeded-random.js';
 export { systemClock } from './src/clock.js';`;
   const banner = { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" };
   const target = { platform: 'node', format: 'esm', target: 'node20' };

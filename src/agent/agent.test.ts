@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { corrupt, createRig } from '../../test/agent-rig.js';
+import { corrupt, createRig } from '../../test/rig/process-node.js';
 import { trialRecord } from './trial/trial.js';
 
 describe('boot: order of trust', () => {

@@ -16,11 +16,11 @@
 import { ConfigError } from '../api/config-error.js';
 import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
 import { betaError } from '../api/upstream-words.js';
+import { rfc3339, withinMs } from '../clock.js';
 import { backoffMs } from '../kube/backoff.js';
-import type { ReconcileResult } from '../kube/work-queue.js';
 import type { AgentOptions } from './agent-options.js';
-import { type Choice, choose } from './choose.js';
-import { CurrentRun } from './current-run.js';
+import { type Choice, choose, hasBytesOfLastKnownGood } from './choose.js';
+import { CurrentRun, type TakenBaseline } from './current-run.js';
 import { type Exit, exitCode } from './drivers/driver.js';
 import { FailureRetry } from './failure-retry.js';
 import { KubeletRun } from './kubelet-run.js';
@@ -30,8 +30,11 @@ import { shownLocalConfig } from './report/local-config.js';
 import type { UpgradeReport } from './report/report.js';
 import { updateReport } from './report/update-report.js';
 import { holdRecord, requestRecord, takeRequest } from './requests.js';
+import { Rollback } from './rollback.js';
 import { type ApiSide, runApiSide } from './sync/api-side.js';
 import { ChangePace } from './sync/change-pace.js';
+import type { Instruction } from './sync/reference.js';
+import type { SyncPass, SyncResult } from './sync/sync-loop.js';
 import {
   assign,
   checkpoint,
@@ -43,6 +46,7 @@ import {
   recordsAfterAssign,
   sourceOf,
 } from './transitions.js';
+import { noteFailed, noteHealthy } from './trial/boot-crash.js';
 import { environmentOf, pathsIn } from './trial/retry.js';
 import { forgetFailures, type TrialEnd, type TrialFailure, trialRecord } from './trial/trial.js';
 import { Detach, UnitFlow } from './unit-flow.js';
@@ -50,7 +54,16 @@ import { UpgradeRisk } from './upgrade-risk.js';
 
 /** As long as a timer can wait. */
 const idleMs = 2 ** 31 - 1;
+const watchersMs = 1000;
 const crashBackoff = { maxMs: 60_000, jitter: 0.1 };
+
+/** A config that was just assigned. */
+interface Assigned {
+  /** The config that runs from now on, or its fallback. */
+  choice: Choice;
+  baseline: TakenBaseline;
+  isReported: boolean;
+}
 
 export class Agent {
   readonly #options: AgentOptions;
@@ -59,11 +72,14 @@ export class Agent {
   readonly #retry: FailureRetry;
   readonly #owed: OwedActions;
   readonly #upgrade: UpgradeRisk;
-  /** Where the kubelet has a unit of its own. */
+  /** Set if the kubelet has a unit of its own. */
   readonly #unit: UnitFlow | undefined;
   readonly #detach: Detach | undefined;
   readonly #stateFiles: StateFiles;
+  readonly #rollback: Rollback;
   #api: ApiSide | undefined;
+  /** The event about the assigned config was sent when it was assigned. */
+  #isReported = false;
   /** Its checkpoint is saved, and no record names it before it is validated. */
   #arriving: ExactRef | undefined;
   /** The exit code, once it is decided. */
@@ -81,9 +97,9 @@ export class Agent {
         this.#retry.choiceChanged();
         this.#keepRecords(run);
       },
-      onRestart: (run, next) => {
+      onRestart: (run, next, { isReported }) => {
         this.#updateReport(run);
-        this.#api?.sendEvent(events.changed(next.source));
+        if (!isReported) this.#api?.events.send(events.changed(next.source));
       },
     });
     this.#retry = new FailureRetry(options, () => this.#current.applyChoice());
@@ -95,6 +111,12 @@ export class Agent {
       onChange: (report) => this.#reportUpgrade(report),
     });
     const { unit } = options.driver;
+    this.#rollback = new Rollback({
+      ...options,
+      unit,
+      onChange: () => this.#updateReport(),
+      onDone: ({ source, error, cause }) => this.#api?.events.send(events.rolledBack(source, error, cause)),
+    });
     this.#detach = unit && new Detach({ ...options, unit });
     this.#unit =
       unit &&
@@ -114,11 +136,12 @@ export class Agent {
     // Left on the host while no relet ran.
     if (state.read(requestRecord) !== undefined) takeRequest(this.#options);
     await driver.recover();
+    await this.#reportHost();
     const over = new AbortController();
     const apiSide = runApiSide({
       ...this.#options,
       onConnected: (api) => (this.#api = api),
-      sync: (api) => this.#sync(api, over.signal),
+      sync: { readWaitMs: () => this.#readWaitMs(), sync: (pass, until) => this.#sync(pass, until) },
       signal: over.signal,
     });
     const onStop = () => void driver.shutdown(signal.reason === 'SIGINT' ? 'SIGINT' : 'SIGTERM');
@@ -131,8 +154,20 @@ export class Agent {
       if (!signal.aborted) await this.#api?.flush();
       over.abort();
       this.#owed.stop();
+      this.#rollback.stop();
       await apiSide;
     }
+  }
+
+  /** The host may run another config than the one that was reported last: a power cut in a trial boots the last known good one. */
+  async #reportHost(): Promise<void> {
+    const { driver, reporter, log } = this.#options;
+    const running = await driver.unit?.running().catch((error) => void log.warn('the unit cannot be read', { error }));
+    if (running === undefined || sameConfig(running.source, reporter.latest.active, 'version')) return;
+    reporter.update({ active: running.source });
+    this.#reportLocal();
+    this.#updateReport();
+    reporter.publish();
   }
 
   // ── boot: load, validate, start, healthy?, report, trial passed ──
@@ -169,11 +204,12 @@ export class Agent {
     }
   }
 
-  /** What to start next. Undefined where that has to be chosen again. */
+  /** Config to start next. Undefined if it has to be chosen again. */
   async #choose(changes: number, signal: AbortSignal): Promise<Choice | undefined> {
+    const { isRollback } = this.#current;
     const chosen = await this.#current.choose(signal);
     if (chosen === undefined) return undefined;
-    await this.#upgrade.beforeStart(chosen, signal);
+    if (!isRollback) await this.#upgrade.beforeStart(chosen, signal);
     const choice = this.#unit ? await this.#unit.beforeStart(chosen, signal) : chosen;
     if (choice === undefined || changes !== this.#current.changes) return undefined;
     await this.#stateFiles.beforeStart(choice);
@@ -182,13 +218,14 @@ export class Agent {
 
   /** From its start to its exit. */
   async #runKubelet(choice: Choice, signal: AbortSignal): Promise<{ run: KubeletRun; exit: Exit }> {
-    const { options, counters } = this.#options;
+    const { options, counters, clock } = this.#options;
     const { baseline } = this.#current;
     const view = () => this.#api?.view;
     const report = () => this.#updateReport();
     const run = new KubeletRun({ ...this.#options, limits: options.trial, choice, baseline, view });
     const over = new AbortController();
     this.#current.begin(run, AbortSignal.any([signal, over.signal]));
+    this.#pace.settled();
     this.#reportLocal();
     report();
     counters.kubeletStarts++;
@@ -198,6 +235,7 @@ export class Agent {
       this.#unit?.watchMerge(run, over.signal),
     ];
     const exit = await run.untilExit({
+      onStarted: () => this.#rollback.started(choice.source),
       onAlive: report,
       onWarnings: report,
       onHealthy: () => {
@@ -211,7 +249,8 @@ export class Agent {
     });
     this.#current.end();
     over.abort();
-    await Promise.all(watching);
+    // One of them may wait for a program on the host, and the next kubelet does not wait for that.
+    await withinMs(clock, watchersMs, Promise.all(watching));
     return { run, exit };
   }
 
@@ -242,76 +281,109 @@ export class Agent {
 
   async #endTrial(run: KubeletRun, end: TrialEnd): Promise<void> {
     if (end.kind === 'failed') return this.#rollBack(run, end);
-    const { state, counters, log } = this.#options;
-    const { source, rank } = run.choice;
+    const { state, driver, counters, log } = this.#options;
+    const { source, rank, document, error } = run.choice;
+    if (error === undefined) noteHealthy(state, document.digest, driver.bootId());
     if (run.onTrial) {
       passTrial(state, run.choice);
-      await this.#stateFiles.trialPassed(run.choice);
+      // Before anything is awaited: another config may take its place, on a trial of its own.
+      run.trial = undefined;
+      await this.#stateFiles.trialPassed({ source });
       counters.passedTrials++;
       log.info('trial passed', { config: formatRef(source, 'log'), rank });
-      if (source && rank === 'assigned') this.#api?.sendEvent(events.trialPassed(source));
-    } else state.remove(trialRecord);
-    run.trial = undefined;
+      if (source && rank === 'assigned') this.#api?.events.send(events.trialPassed(source));
+    } else {
+      state.remove(trialRecord);
+      run.trial = undefined;
+    }
     this.#updateReport();
     await this.#keep(run);
   }
 
   async #rollBack(run: KubeletRun, failure: TrialFailure): Promise<void> {
-    const { state, documents, clock, counters, log } = this.#options;
+    const { state, documents, driver, clock, counters } = this.#options;
     const { source, document } = run.choice;
     const named = source ? pathsIn(document.text) : [];
     const merged = document.mergedDigest === undefined ? [] : documents.localFiles().map(({ path }) => path);
     const environment = environmentOf(this.#options, [...named, ...merged]);
+    const { reason, cause } = failure;
+    if (hasBytesOfLastKnownGood(state, run.choice))
+      noteFailed(state, document.digest, driver.bootId(), { at: rfc3339(clock.now()), cause });
     failTrial(state, run.choice, failure, { at: new Date(clock.now()), environment });
     run.trial = undefined;
     run.hasFailed = true;
     counters.rollbacks++;
-    const { reason, cause } = failure;
-    const error = betaError(new ConfigError(reason, cause));
-    log.error('config rolled back', { config: formatRef(source, 'log'), error, cause });
-    this.#api?.sendEvent(events.rolledBack(source, error, cause));
-    await this.#current.applyChoice();
+    await this.#rollback.begin({ source, error: betaError(new ConfigError(reason, cause)), cause });
+    await this.#current.rollBack(run);
   }
 
   // ── sync: watch, resolve, checkpoint, validate, assign, restart ──
 
   /** Something may have changed. Idempotent. Throws a ConfigError when the reference cannot be followed. */
-  async #sync(api: ApiSide, signal: AbortSignal): Promise<ReconcileResult> {
+  async #sync({ instruction, resolve }: SyncPass, signal: AbortSignal): Promise<SyncResult> {
     const { state, log } = this.#options;
-    const isReplacement = this.#current.run?.choice.error?.outcome === 'rolled back';
-    // Read again only when its time has come: each edit of a flood would otherwise cost three requests.
-    const delayMs = isReplacement ? 0 : this.#pace.remainingMs;
-    if (delayMs > 0) return { kind: 'requeue', afterMs: delayMs };
+    const isCorrection = this.#isCorrection();
     const { changes } = this.#current;
-    const instruction = await api.instruction(signal);
-    if (instruction.kind === 'none') log.info('no instruction, nothing changes', { why: instruction.why });
-    if (instruction.kind === 'none' || state.read(holdRecord)) return { kind: 'done' };
+    if (instruction.kind === 'none')
+      log.info('no assignment found, keeping the current config', { why: instruction.why });
+    if (instruction.kind === 'none' || state.read(holdRecord)) return { kind: 'followed' };
     if (this.#detach?.note(instruction)) this.#current.wake();
-    const wanted = instruction.kind === 'source' ? await api.resolve(instruction.target, signal) : undefined;
+    const wanted = await resolve();
     const assigned = state.assigned();
     const isNew = 'broken' in assigned || !sameConfig(assigned.source, wanted?.source, 'version');
-    const waitMs = this.#pace.waitMs({ isNew, isReplacement, assigned: sourceOf(assigned), wanted: wanted?.source });
-    if (waitMs > 0) return { kind: 'requeue', afterMs: waitMs };
+    const jitterMs = this.#pace.jitterMs(sourceOf(assigned), wanted?.source);
+    if (jitterMs > 0) return { kind: 'waits', afterMs: jitterMs };
     this.#arriving = wanted?.source;
     const saved = wanted !== undefined && checkpoint(state, wanted);
-    // The API answers while the config is validated.
-    const baseline = isNew ? this.#current.takeBaseline() : undefined;
-    const next = isNew ? await this.#assign(wanted?.source, changes, signal) : undefined;
+    const next = isNew ? await this.#assign(wanted?.source, { changes, instruction, signal }) : undefined;
     this.#arriving = undefined;
-    if (isNew && next === undefined) return { kind: 'requeue', afterMs: 0 };
+    if (isNew && next === undefined) return { kind: 'waits', afterMs: 0 };
     this.#owed.note(instruction.owed);
-    if ((isNew || saved) && (await this.#current.applyChoice({ next, baseline }))) this.#pace.restarted();
-    else this.#pace.settled();
+    if (next !== undefined) this.#pace.followed();
+    const isDue = isNew || saved || this.#pace.isRestartWaiting;
+    const againMs = isDue ? await this.#apply(next, { isCorrection }) : undefined;
     if (!isNew) this.#updateReport();
     if (!isNew && this.#current.run) await this.#detach?.leave(this.#current.run);
-    return { kind: 'done' };
+    return { kind: 'followed', ...(againMs !== undefined && { againMs }) };
+  }
+
+  /** The next config replaces one that was rolled back: that is not delayed. */
+  #isCorrection(): boolean {
+    return this.#current.run?.choice.error?.outcome === 'rolled back';
+  }
+
+  #readWaitMs(): number {
+    return this.#isCorrection() ? 0 : this.#pace.readWaitMs;
+  }
+
+  /** Restarts the kubelet where that is needed, now or after the time that is returned. */
+  async #apply(next: Assigned | undefined, { isCorrection }: { isCorrection: boolean }): Promise<number | undefined> {
+    const wasReported = this.#pace.isRestartWaiting && this.#isReported;
+    const { choice, baseline, isReported = wasReported } = next ?? {};
+    this.#isReported = isReported;
+    const waitMs = (chosen: Choice) => (isCorrection ? 0 : this.#pace.restartWaitMs(chosen));
+    const applied = await this.#current.applyChoice({ next: choice, baseline, isReported, waitMs });
+    if (applied.kind === 'waits') {
+      this.#pace.waits(applied.ms);
+      this.#updateReport();
+      return applied.ms;
+    }
+    if (applied.kind === 'restarts') this.#pace.restarted();
+    else {
+      this.#pace.settled();
+      if (choice !== undefined && choice.error === undefined) this.#api?.events.send(events.unchanged(choice.source));
+    }
+    return undefined;
   }
 
   /**
    * Validated before anything is stopped. A rejected config is assigned all the same, and reported; it is only never started. Undefined
    * where something else was decided since `changes`, such as by a person on the host, who may want local and a hold.
    */
-  async #assign(source: ExactRef | undefined, changes: number, signal: AbortSignal): Promise<Choice | undefined> {
+  async #assign(
+    source: ExactRef | undefined,
+    { changes, instruction, signal }: { changes: number; instruction: Instruction; signal: AbortSignal },
+  ): Promise<Assigned | undefined> {
     const { state, log, counters } = this.#options;
     this.#reportLocal();
     const isAnother = isAnotherAssignment(state, source);
@@ -319,14 +391,19 @@ export class Agent {
     // Asked again once the config is validated: the kubelet may have answered meanwhile.
     const replaces = () => (run?.wasActive ? run.choice.source : undefined);
     const records = recordsAfterAssign(state, source, replaces());
-    const next = await choose(this.#options, signal, { ...records, ignoresFailures: isAnother });
+    // The API answers while the config is validated.
+    const baseline = this.#current.takeBaseline();
+    const choice = await choose(this.#options, signal, { ...records, ignoresFailures: isAnother });
     if (isAnother) await this.#unit?.forgetRemoval();
     if (changes !== this.#current.changes) return undefined;
     if (isAnother) forgetFailures(state);
-    if (next.error !== undefined) counters.rejections++;
+    if (choice.error !== undefined) counters.rejections++;
     assign(state, source, replaces());
     log.info('config assigned', { config: formatRef(source, 'log'), key: source?.kubeletConfigKey });
-    return next;
+    // As upstream: for each source that a Node is assigned, whatever follows.
+    const isReported = instruction.isNodes === true;
+    if (isReported) this.#api?.events.send(events.changed(source));
+    return { choice, baseline, isReported };
   }
 
   /** The assigned config that runs and has passed its trial is last known good; and unused checkpoints can be deleted. */
@@ -351,7 +428,8 @@ export class Agent {
   #updateReport(run = this.#current.run): void {
     const owed = this.#owed.update(run);
     const upgrade = this.#upgrade.report;
-    const unit = { notices: this.#unit?.notices() ?? [], nextStart: this.#unit?.nextStart(run) };
+    const notices = [...this.#rollback.notices(), ...(this.#unit?.notices() ?? [])];
+    const unit = { notices: this.#unit ? notices : [], nextStart: this.#unit?.nextStart(run) };
     updateReport({ ...this.#options, limits: this.#options.options.trial, owed, upgrade, unit }, run);
   }
 
@@ -360,7 +438,7 @@ export class Agent {
     if (report === undefined) return;
     const { log } = this.#options;
     log.warn('kubelet replaced', { ...report, details: report.details.join('; ') });
-    if (report.risk !== 'none') this.#api?.sendEvent(events.upgradeRisk(report));
+    if (report.risk !== 'none') this.#api?.events.send(events.upgradeRisk(report));
   }
 
   /** An operator on the host asked for something. */
@@ -369,6 +447,6 @@ export class Agent {
     if (request?.verb === 'retry' || request?.verb === 'release') await this.#unit?.forgetRemoval();
     this.#pace.reset();
     await this.#current.applyChoice();
-    this.#api?.syncSoon();
+    this.#api?.syncLoop.soon();
   }
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { testDocuments } from '../../test/test-documents.js';
+import { testDocuments } from '../../test/rig/node.js';
 import type { ExactRef } from '../api/config-ref.js';
 import { silentLog } from '../log.js';
 import { systemProcesses } from '../proc.js';
@@ -45,7 +45,7 @@ function newMemory(): NodeState {
 function choiceOf(state: NodeState, source: ExactRef | undefined, rank: Rank): Choice {
   const digest = source === undefined ? 'local' : state.checkpoints.load(source).digest;
   const accepted = { kind: 'accepted' as const, warnings: [], healthz: undefined, staticPodPath: undefined };
-  return { rank, source, document: { file: '', text: '', digest }, key: digest, accepted };
+  return { rank, source, document: { file: '', text: '', digest }, key: digest, accepted, kubeletVersion: 'v1.32.1' };
 }
 
 const accepts: Validator = {
@@ -78,6 +78,24 @@ const chosen = (
     },
     new AbortController().signal,
   );
+
+test('a last known good that relet cannot read any more is not started: the node boots with local and reports why', async () => {
+  const state = newMemory();
+  state.assign(b);
+  state.setLastKnownGood(a);
+  const asked: (boolean | undefined)[] = [];
+  const validator: Validator = {
+    async validate({ checkpoint }, { isLastKnownGood }) {
+      if (checkpoint === undefined)
+        return { kind: 'accepted', warnings: [], healthz: undefined, staticPodPath: undefined };
+      asked.push(isLastKnownGood);
+      return { kind: 'rejected', reason: 'CannotBeChecked', cause: new Error('line 1, column 2'), warnings: [] };
+    },
+  };
+  const choice = await chosen(state, { validator });
+  expect(choice).toMatchObject({ source: undefined, isLastResort: true, error: { reason: 'CannotBeChecked' } });
+  expect(asked).toEqual([false, true]);
+});
 
 test('local runs when everything is refused, local itself among it: the kubelet says what it dislikes', async () => {
   const state = newMemory();
@@ -172,7 +190,7 @@ describe('a trial', () => {
   test.each<[string, { source: ExactRef | undefined; rank?: Rank; good?: ExactRef; proven?: ExactRef }, boolean]>([
     ['is due for what was never tried', { source: a }, true],
     ['is over for what proved itself and is last known good', { source: a, good: a, proven: a }, false],
-    ['is over for the same bytes under another name', { source: sameAsA, good: a, proven: a }, false],
+    ['is due for the same bytes under another name', { source: sameAsA, good: a, proven: a }, true],
     ['is due for what is last known good, but not for this kubelet', { source: a, good: a }, true],
     ['is due again for what proved itself once, before another did', { source: a, good: b, proven: a }, true],
     ['is due for local after a reset', { source: undefined, good: a, proven: a }, true],

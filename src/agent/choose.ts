@@ -36,11 +36,12 @@ export interface Choice {
   /** Undefined for local. Names the merged document where it is an overlay. */
   source: ExactRef | undefined;
   document: Document;
-  /** Of the checkpoint, before it is merged; undefined for local. */
+  /** Digest of the checkpoint, before it is merged; undefined for local. */
   payloadDigest?: string | undefined;
   accepted: Accepted;
-  /** Of its result. */
+  /** Key of its result. */
   key: string;
+  kubeletVersion: string;
   /** Why a candidate before it could not run; the first one. */
   error?: ConfigError;
   /** Nothing else can run. */
@@ -69,11 +70,11 @@ export class FailedBefore extends ConfigError {
   }
 }
 
-/** What a choice depends on beside the records. flags.ts reads the command line as the kubelet would. */
+/** Inputs of a choice beside the records. flags.ts reads the command line as the kubelet would. */
 export interface KubeletCommandLine {
   /** All the kubelet's flags; with a dynamic config its file instead of --config and --config-dir. */
   args(configFile: string | undefined): string[];
-  /** What the status shows of them. */
+  /** Flags as the status shows them. */
   shown?: KubeletFlag[] | undefined;
 }
 
@@ -88,13 +89,18 @@ export interface ChooseParts {
   log: Log;
 }
 
-/** What the candidates are taken from: the records as they are, or as they will be once a config is assigned. */
+/** Source of the candidates: the records as they are, or as they will be once a config is assigned. */
 export interface Records {
   assigned: Recorded;
   previous: ExactRef | undefined;
   lastKnownGood: Recorded;
   /** Another config is about to be assigned: failures no longer count. They stay recorded until it is assigned. */
   ignoresFailures?: boolean;
+  /**
+   * The version of the kubelet that has failed. A fallback ran before, so neither the kubelet's binary nor another program on the host
+   * is run for it: a config that strangles its host leaves them no memory and no CPU.
+   */
+  rollbackFrom?: string | undefined;
 }
 
 export function recordsOf(state: NodeState): Records {
@@ -123,12 +129,12 @@ export async function choose(
   for (const [at, { rank, recorded }] of list.entries()) {
     let source = 'source' in recorded ? recorded.source : undefined;
     try {
-      const candidate = await prepare(parts, recorded);
+      const candidate = await prepare(parts, recorded, records);
       source = candidate.source;
       // The last known good is the overlay that is assigned, and nothing has changed since.
       if (passedOver.some((earlier) => source && sameConfig(earlier.source, source, 'document'))) continue;
       const choice = instead(await accept(parts, { rank, ...candidate }, records, signal), passedOver);
-      const failed = records.ignoresFailures ? [] : await failedBefore(parts, list.slice(at + 1));
+      const failed = records.ignoresFailures ? [] : await failedBefore(parts, list.slice(at + 1), records);
       return failed.length === 0 ? choice : { ...choice, passedOver: [...passedOver, ...failed] };
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
@@ -140,9 +146,9 @@ export async function choose(
 }
 
 /** Less trusted candidates are not validated; known failures are reported. */
-async function failedBefore(parts: ChooseParts, list: Ranked[]): Promise<PassedOver[]> {
+async function failedBefore(parts: ChooseParts, list: Ranked[], { rollbackFrom }: Records): Promise<PassedOver[]> {
   const { state, commandLine } = parts;
-  const kubeletVersion = await parts.driver.version();
+  const kubeletVersion = rollbackFrom ?? (await parts.driver.version());
   return list.flatMap(({ recorded }) => {
     const source = 'source' in recorded ? recorded.source : undefined;
     const digest = source && digestOf(state, source);
@@ -157,16 +163,26 @@ function instead(choice: Choice, passedOver: PassedOver[]): Choice {
   return first === undefined ? choice : { ...choice, error: first.error, passedOver };
 }
 
+/** The config that a rollback returns to, from the records alone: the most trusted one beside the config that failed. */
+export function fallbackOf(state: NodeState, failed: ExactRef | undefined): ExactRef | undefined {
+  const others = candidates(recordsOf(state)).filter(
+    ({ recorded }) => 'source' in recorded && !sameConfig(recorded.source, failed, 'document'),
+  );
+  const [first] = others.filter(({ rank }) => rank !== 'assigned');
+  return first && 'source' in first.recorded ? first.recorded.source : undefined;
+}
+
 const waitMs = 5000;
 
 /** As choose; where not even that works, as while the kubelet's binary is being replaced, it waits. Undefined: aborted. */
 export async function chooseOrWait(
   parts: Omit<ChooseParts, 'clock'> & { clock: Clock },
   signal: AbortSignal,
+  { rollbackFrom }: Pick<Records, 'rollbackFrom'> = {},
 ): Promise<Choice | undefined> {
   while (!signal.aborted) {
     try {
-      return await unlessAborted(choose(parts, signal), signal);
+      return await unlessAborted(choose(parts, signal, { ...recordsOf(parts.state), rollbackFrom }), signal);
     } catch (error) {
       if (signal.aborted) return undefined;
       parts.log.error('no kubelet can be started', { error });
@@ -214,10 +230,14 @@ interface Prepared extends Pick<Choice, 'source' | 'document' | 'payloadDigest' 
 }
 
 /** Loads the checkpoint and makes the document to start with. An assigned overlay is merged again, a last known good is as it was. */
-async function prepare(parts: ChooseParts, recorded: Recorded): Promise<Prepared> {
+async function prepare(
+  parts: ChooseParts,
+  recorded: Recorded,
+  { rollbackFrom }: Pick<Records, 'rollbackFrom'>,
+): Promise<Prepared> {
   if ('broken' in recorded) throw new ConfigError('LoadFailed', recorded.broken);
   const { documents, commandLine } = parts;
-  const kubeletVersion = await parts.driver.version();
+  const kubeletVersion = rollbackFrom ?? (await parts.driver.version());
   const keyOf = ({ digest }: Document) => resultKey(digest, kubeletVersion, commandLine.args(undefined));
   if (recorded.source === undefined) {
     const document = await documents.local(kubeletVersion);
@@ -237,7 +257,7 @@ async function prepare(parts: ChooseParts, recorded: Recorded): Promise<Prepared
 async function accept(
   parts: ChooseParts,
   { rank, source, checkpoint, document, payloadDigest, key, kubeletVersion }: Prepared & { rank: Rank },
-  { ignoresFailures }: Pick<Records, 'ignoresFailures'>,
+  { ignoresFailures, rollbackFrom }: Pick<Records, 'ignoresFailures' | 'rollbackFrom'>,
   signal: AbortSignal,
 ): Promise<Choice> {
   const { state, validator } = parts;
@@ -246,15 +266,20 @@ async function accept(
   const result = isIgnored ? undefined : recorded;
   const failed = result?.kind === 'failed' ? result : undefined;
   if (failed && !isOutdated(parts, failed)) throw new FailedBefore(key, failed);
-  const steps = stepsAfter(result);
-  const validation = await validator.validate({ checkpoint, document, kubeletVersion }, { steps, signal });
-  // What changed did not help: it is looked at again after the next change.
+  const isFallback = rollbackFrom !== undefined && (rank !== 'assigned' || source === undefined);
+  const steps = isFallback ? 'no-probe-no-forecast' : stepsAfter(result);
+  const isGood = hasBytesOfLastKnownGood(state, { source, document });
+  const validation = await validator.validate(
+    { checkpoint, document, kubeletVersion },
+    { steps, isLastKnownGood: isGood, signal },
+  );
+  // The change did not help: the result is checked again after the next change.
   if (failed && validation.kind === 'rejected') setResult(state, key, failedAgain(parts, failed));
   const accepted = orThrow(validation);
   if (failed) parts.log.info('config is tried again: the kubelet, or a file that it names, has changed', { rank });
   if (steps === 'all' && !isIgnored)
     setResult(state, key, { kind: 'validated', ...(failed && { failures: failed.failures ?? 1 }) });
-  return { rank, source, document, payloadDigest, accepted, key };
+  return { rank, source, document, payloadDigest, accepted, key, kubeletVersion };
 }
 
 /** The failures that keep a choice from being another one. */
@@ -263,7 +288,7 @@ export function failuresOf({ error, passedOver = [] }: Choice): FailedBefore[] {
   return passedOver.flatMap(({ error }) => (error instanceof FailedBefore ? [error] : []));
 }
 
-/** What it depended on has changed since: it may be tried again. */
+/** True if an input of the result has changed since: the config may be tried again. */
 export function isOutdated(parts: Pick<ChooseParts, 'driver' | 'hostFiles' | 'clock'>, failure: Failure): boolean {
   return mayRetry(failure, presentFor(parts, failure), parts.clock.now());
 }
@@ -278,8 +303,9 @@ function presentFor(parts: Pick<ChooseParts, 'driver' | 'hostFiles'>, failure: F
 }
 
 /** All else failed: local, whatever is thought of it. The kubelet itself says what it dislikes. */
-async function lastResort(parts: ChooseParts, signal: AbortSignal, { assigned }: Records): Promise<Choice> {
-  const { checkpoint, document, key, kubeletVersion } = await prepare(parts, { source: undefined });
+async function lastResort(parts: ChooseParts, signal: AbortSignal, records: Records): Promise<Choice> {
+  const { assigned } = records;
+  const { checkpoint, document, key, kubeletVersion } = await prepare(parts, { source: undefined }, records);
   const validation = await parts.validator.validate(
     { checkpoint, document, kubeletVersion },
     { steps: 'no-probe-no-forecast', signal },
@@ -289,7 +315,7 @@ async function lastResort(parts: ChooseParts, signal: AbortSignal, { assigned }:
       ? validation
       : { kind: 'accepted', warnings: [], healthz: undefined, staticPodPath: undefined };
   const isAssigned = 'source' in assigned && assigned.source === undefined;
-  return { rank: isAssigned ? 'assigned' : 'local', source: undefined, document, accepted, key };
+  return { rank: isAssigned ? 'assigned' : 'local', source: undefined, document, accepted, key, kubeletVersion };
 }
 
 function load(state: NodeState, source: ExactRef): Checkpoint {
@@ -319,7 +345,7 @@ function nameOf(recorded: Recorded): string {
   return 'source' in recorded ? formatRef(recorded.source, 'log') : 'unreadable record';
 }
 
-/** Not a config that has passed its trial, and not where no better config could run instead. */
+/** Not a config that has passed its trial, under this identity, and not where no better config could run instead. */
 export function needsTrial(choice: Choice, state: NodeState): boolean {
   if (choice.isLastResort) return false;
   if (choice.source === undefined)
@@ -327,11 +353,14 @@ export function needsTrial(choice: Choice, state: NodeState): boolean {
       state.read(previousConfigRecord) !== undefined || (choice.rank === 'assigned' && goodOf(state) !== undefined)
     );
   const hasPassed = resultOf(state, choice.key)?.kind === 'passed';
-  return !(hasPassed && isLastKnownGood(state, choice));
+  return !(hasPassed && sameConfig(goodOf(state), choice.source, 'document'));
 }
 
-/** The same bytes; whether they are still trusted is another question. */
-export function isLastKnownGood(state: NodeState, { source, document }: Choice): boolean {
+/** The same bytes, under any identity; whether they are still trusted is another question. */
+export function hasBytesOfLastKnownGood(
+  state: NodeState,
+  { source, document }: Pick<Choice, 'source' | 'document'>,
+): boolean {
   const good = goodOf(state);
   return source !== undefined && good !== undefined && digestOf(state, good) === document.digest;
 }

@@ -3,7 +3,7 @@
  * agent start the next one, with the config chosen here, or with another choice where something else was decided meanwhile.
  */
 import { formatRef } from '../api/config-ref.js';
-import type { Clock } from '../clock.js';
+import { type Clock, withinMs } from '../clock.js';
 import { type Choice, type ChooseParts, chooseOrWait } from './choose.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
@@ -19,11 +19,26 @@ export interface CurrentRunOptions extends ChooseParts {
   /** Other records name what runs; the kubelet is not restarted. */
   onMoved(run: KubeletRun): void;
   /** The kubelet is about to be stopped, for `run.next`. */
-  onRestart(run: KubeletRun, next: Choice): void;
+  onRestart(run: KubeletRun, next: Choice, how: { isReported: boolean }): void;
 }
 
-/** It is taken while the config is validated. */
-type TakenBaseline = Promise<Baseline | undefined> | undefined;
+/** It is taken while the config is validated, and not waited for: the config is assigned as soon as it is validated. */
+export type TakenBaseline = Promise<Baseline | undefined> | undefined;
+
+export interface Prepared {
+  /** Chosen and validated; default: chosen now, from disk. */
+  next?: Choice | undefined;
+  baseline?: TakenBaseline;
+  /** The event about it was sent already. Default false. */
+  isReported?: boolean;
+  /** How long a restart with this config must wait. Default 0. */
+  waitMs?(next: Choice): number;
+}
+
+/** The kubelet is restarted, or already runs the config, or will be restarted later: the caller tries again then. */
+export type Applied = { kind: 'restarts' } | { kind: 'runs' } | { kind: 'waits'; ms: number };
+
+const stoppingTimeoutMs = 2000;
 
 export class CurrentRun {
   readonly #options: CurrentRunOptions;
@@ -38,6 +53,8 @@ export class CurrentRun {
   /** Ends the pause after a crash: another config should run. */
   #wake = new AbortController();
   #baseline: Baseline = { nodeReady: false, apiAnswered: false, staticPods: false };
+  /** From the failure of a config to the start of another one: the version of the kubelet that has failed. */
+  #rollbackFrom: string | undefined;
 
   constructor(options: CurrentRunOptions) {
     this.#options = options;
@@ -48,7 +65,7 @@ export class CurrentRun {
     return this.#run;
   }
 
-  /** What runs, or ran last. */
+  /** The present run, or the last one. */
   get latest(): KubeletRun | undefined {
     return this.#run ?? this.#exited;
   }
@@ -63,9 +80,15 @@ export class CurrentRun {
     return this.#baseline;
   }
 
+  /** A config has failed, and no other one was started since. */
+  get isRollback(): boolean {
+    return this.#rollbackFrom !== undefined;
+  }
+
   begin(run: KubeletRun, over: AbortSignal): void {
     this.#run = run;
     this.#over = over;
+    this.#rollbackFrom = undefined;
   }
 
   end(): void {
@@ -79,7 +102,7 @@ export class CurrentRun {
     const next = this.#next;
     this.#next = undefined;
     const isValid = next?.changes === this.#changes && next.binary === driver.fingerprint();
-    return isValid ? next.choice : chooseOrWait(this.#options, signal);
+    return isValid ? next.choice : this.#chooseNow(signal);
   }
 
   /** The next start has to choose again. */
@@ -104,55 +127,90 @@ export class CurrentRun {
     return takeBaseline({ view: view(), hostFiles, staticPodPath, clock });
   }
 
-  /** Lets run what should run. The same bytes are not restarted: only the records move. True when another config starts. */
-  async applyChoice(prepared: { next?: Choice | undefined; baseline?: TakenBaseline } = {}): Promise<boolean> {
+  /** Lets run what should run. The same bytes are not restarted: the records move, and another identity is on trial. */
+  async applyChoice({ next: chosen, baseline, isReported, waitMs }: Prepared = {}): Promise<Applied> {
     const run = this.#run;
     const changes = ++this.#changes;
     this.wake();
-    if (run === undefined) return true;
-    const next = prepared.next ?? (await chooseOrWait(this.#options, this.#over));
-    if (next === undefined || run !== this.#run) return true;
-    if (!run.isRunning(next)) return this.restart(run, next, { changes, baseline: prepared.baseline });
-    run.moveTo(next);
+    if (run === undefined) return { kind: 'restarts' };
+    const next = chosen ?? (await this.#chooseNow(this.#over));
+    if (next === undefined || run !== this.#run) return { kind: 'restarts' };
+    if (!run.isRunning(next)) {
+      const ms = waitMs?.(next) ?? 0;
+      if (ms === 0) return this.restart(run, next, { changes, baseline, isReported });
+      run.next = next;
+      return { kind: 'waits', ms };
+    }
+    run.moveTo(next, baseline);
     run.saveTrial();
     this.#options.onMoved(run);
-    return false;
+    return { kind: 'runs' };
   }
 
-  /** False where what runs is right again. */
+  /** The config of this run has failed. Nothing but the disk is needed until its kubelet is stopped: the host may be strangled by it. */
+  async rollBack({ choice: { kubeletVersion } }: KubeletRun): Promise<void> {
+    this.#rollbackFrom = kubeletVersion;
+    await this.applyChoice();
+  }
+
+  #chooseNow(signal: AbortSignal): Promise<Choice | undefined> {
+    return chooseOrWait(this.#options, signal, { rollbackFrom: this.#rollbackFrom });
+  }
+
+  /** It may turn out that what runs is right again. */
   async restart(
     run: KubeletRun,
     chosen: Choice,
-    { changes = this.#changes, baseline: taken }: { changes?: number; baseline?: TakenBaseline | undefined } = {},
-  ): Promise<boolean> {
+    {
+      changes = this.#changes,
+      baseline: taken,
+      isReported = false,
+    }: { changes?: number; baseline?: TakenBaseline; isReported?: boolean | undefined } = {},
+  ): Promise<Applied> {
     const { driver, log, onRestart } = this.#options;
-    if (run !== this.#run) return true;
+    if (run !== this.#run) return { kind: 'restarts' };
     const isOther = !run.isRunning(chosen);
     let next = chosen;
     this.#next = { choice: next, changes, binary: driver.fingerprint() };
-    const [isStopping, baseline] = await Promise.all([driver.isHostStopping(), taken ?? this.takeBaseline()]);
+    const { isRollback } = this;
+    const [isStopping, baseline] = await Promise.all([
+      this.#isHostStopping(isRollback),
+      isRollback ? this.#baselineOfFailed() : (taken ?? this.takeBaseline()),
+    ]);
     if (isStopping) {
       log.info('the machine is going down, the kubelet is not restarted');
-      return true;
+      return { kind: 'restarts' };
     }
     // Another change came while the API server was asked.
     for (let decided = changes; decided !== this.#changes && run === this.#run; ) {
       decided = this.#changes;
-      next = (await chooseOrWait(this.#options, this.#over)) ?? chosen;
+      next = (await this.#chooseNow(this.#over)) ?? chosen;
       if (run === this.#run) this.#next = { choice: next, changes: decided, binary: driver.fingerprint() };
     }
     // It exited meanwhile, and the next one was chosen after the change.
-    if (run !== this.#run) return true;
+    if (run !== this.#run) return { kind: 'restarts' };
     if (isOther && run.isRunning(next)) {
       this.#next = undefined;
       run.saveTrial();
-      return false;
+      return { kind: 'runs' };
     }
     run.next = next;
     if (baseline) this.#baseline = baseline;
-    onRestart(run, next);
+    onRestart(run, next, { isReported });
     log.info('kubelet restarts', { config: formatRef(next.source, 'log'), rank: next.rank });
     await driver.stop();
-    return true;
+    return { kind: 'restarts' };
+  }
+
+  /** A node whose config has failed was not healthy, and its API server is not asked. */
+  #baselineOfFailed(): Baseline {
+    return { nodeReady: false, apiAnswered: false, staticPods: this.#baseline.staticPods };
+  }
+
+  /** A rollback does not wait for a service manager that does not answer. */
+  async #isHostStopping(isRollback: boolean): Promise<boolean> {
+    const { driver, clock } = this.#options;
+    if (!isRollback) return driver.isHostStopping();
+    return (await withinMs(clock, stoppingTimeoutMs, driver.isHostStopping())) ?? false;
   }
 }

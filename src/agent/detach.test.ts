@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createFlowRig, type FlowRig, quietUnit } from '../../test/flow-rig.js';
+import { createFlowRig, type FlowRig, quietUnit } from '../../test/rig/memory-node.js';
 import { configLabel, detachAnnotation, type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import { readPlain } from '../config/plain-document.js';
 import { configMaps } from '../kube/resource-type.js';

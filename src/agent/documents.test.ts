@@ -1,8 +1,8 @@
 /** When a document is made, when a known one is used, and what is kept of it. */
 import { expect, test } from 'vitest';
 import type { ExactRef } from '../api/config-ref.js';
-import { SimulatedDisk } from '../lab/simulation/disk.js';
 import { silentLog } from '../log.js';
+import { SimulatedDisk } from '../rehearsal/simulation/disk.js';
 import { Documents, type DocumentsOptions, type HostFile, recentDocuments } from './documents.js';
 import { NodeState } from './state/node-state.js';
 import { garbageCollect } from './transitions.js';

@@ -27,7 +27,7 @@ export type Made = { kind: 'as is' } | { kind: 'converted' | 'merged'; text: str
 
 export interface Ingredients {
   text: string;
-  /** Where the text is; relative paths in it count from there. */
+  /** File with the text; relative paths in it count from its directory. */
   file: string;
   kubeletVersion: string;
   local: readonly HostFile[];
@@ -48,7 +48,7 @@ export interface DocumentsOptions {
   localFile?: string | undefined;
   /** Throws for an overlay that cannot be decoded or merged. */
   make(from: Ingredients): Promise<Made>;
-  /** Of relet: another one may merge otherwise. */
+  /** Version of relet: another one may merge otherwise. */
   version: string;
 }
 

@@ -1,4 +1,4 @@
-/** What of `relet kubelet`'s command line is relet's, and what reaches the kubelet. */
+/** The command line of `relet kubelet`: relet's own flags, and those that reach the kubelet. */
 import { describe, expect, test } from 'vitest';
 import { divideCommandLine, kubeletArgs } from './flags.js';
 
@@ -50,7 +50,7 @@ describe('the command line of relet kubelet', () => {
       trialHealthDeadlineMs: 60_000,
       trialFailedStarts: 3,
       inPlaceJitterMs: 0,
-      maxRestartDelayMs: 60_000,
+      restartLimit: { burst: 10, intervalMs: 10_000 },
       forecast: true,
       metricsAddress: { host: '127.0.0.1', port: 10269 },
     });

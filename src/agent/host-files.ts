@@ -1,4 +1,4 @@
-/** What the agent reads of the machine beside its own directory: files that a config names. */
+/** Files of the machine that the agent reads beside its own directory: those that a config names. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { sha256 } from './state/checkpoints.js';
 
@@ -16,7 +16,7 @@ export const systemHostFiles: HostFiles = {
     try {
       const found = statSync(path);
       if (found.isDirectory()) return `directory ${sha256(readdirSync(path).sort().join('\0'))}`;
-      // Of a socket or a device only its existence counts; its inode changes with every boot.
+      // Only the existence of a socket or a device counts; its inode changes with every boot.
       if (!found.isFile()) return 'special';
       return found.size > maxHashedBytes ? `${found.size} ${found.mtimeMs}` : sha256(readFileSync(path));
     } catch (error) {

@@ -1,4 +1,4 @@
-/** What `relet node status` shows: read from disk and /proc alone, so that it works on the day when the API is gone. */
+/** Data of `relet node status`: read from disk and /proc alone, so that it works on the day when the API is gone. */
 import { join } from 'node:path';
 import { betaError } from '../api/upstream-words.js';
 import type { Files } from '../atomic-file.js';
@@ -23,14 +23,14 @@ export interface HostStatus {
   lastKnownGood: string;
   /** Healthy time so far and crashes of the config on trial. */
   trial: { healthySeconds: number; deaths: number } | undefined;
-  /** What a reset left, until local was healthy once. */
+  /** The config before a reset, until local was healthy once. */
   previousConfig: string | undefined;
   error: string | undefined;
   cause: string | undefined;
   warnings: string[];
-  /** What others did to the unit of the kubelet, in attached mode. */
+  /** Changes of others to the unit of the kubelet, in attached mode. */
   notices: Notice[];
-  /** What the next start of the kubelet runs, where it is not what is active. */
+  /** Config of the next kubelet start, if it is not the active one. */
   nextStart: string | undefined;
   held: Hold | undefined;
   /** Configs that are not tried again. */

@@ -8,8 +8,10 @@
  * Crashes and time without health are counted for every config but local, also for a last known good: where its trial is over, a
  * minute of health is enough, and failures that reach the limits of a trial make the node fall back to local.
  */
-import { formatRef } from '../api/config-ref.js';
-import { type Clock, rfc3339 } from '../clock.js';
+
+import { aborted } from '../aborted.js';
+import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
+import { type Clock, rfc3339, withinMs } from '../clock.js';
 import type { Deadline } from '../kube/requester.js';
 import type { Log } from '../log.js';
 import { type Choice, needsTrial } from './choose.js';
@@ -18,7 +20,7 @@ import type { NodeState } from './state/node-state.js';
 import { explainExit, keepKubeletLog, lastExitRecord } from './trial/exit.js';
 import { type Baseline, checkHealth, type HealthzProbe, NodeCheck, type NodeView, PortCheck } from './trial/health.js';
 import { type Checked, healthLoop, type Next } from './trial/health-loop.js';
-import { watchRejectedPods } from './trial/rejected-pods.js';
+import { PodCheck } from './trial/rejected-pods.js';
 import {
   afterCheck,
   afterCrash,
@@ -35,6 +37,8 @@ import {
 } from './trial/trial.js';
 
 export interface RunListener {
+  /** The kubelet runs with this config. */
+  onStarted(): void;
   /** The first answer: this config is active. */
   onAlive(): void;
   /** Healthy for the first time. */
@@ -61,13 +65,22 @@ export interface KubeletRunOptions {
 
 /** A restart of relet costs a trial at most this much of its healthy time: each save waits for the disk. */
 const saveHealthyMs = 60_000;
+const logPatienceMs = 2000;
+const podsTimeoutMs = 1000;
 const nothingBefore: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
+
+/** The agent was too slow to find out itself: the config is not started again for that. */
+const overdue: TrialEnd = {
+  kind: 'failed',
+  reason: 'NotHealthy',
+  cause: 'the kubelet was not healthy before the deadline on the host',
+};
 
 export class KubeletRun {
   choice: Choice;
   /** The next choice, once a restart is decided. From then on the status shows its error, not the one of `choice`. */
   next: Choice | undefined;
-  /** What is counted. Undefined when no other config could run, or the trial is over. */
+  /** Counts of the trial. Undefined when no other config could run, or the trial is over. */
   trial: Trial | undefined;
   /** Its trial failed: to run with this config, the kubelet has to be started again. */
   hasFailed = false;
@@ -76,17 +89,20 @@ export class KubeletRun {
   healthy = false;
   /** How it crashed. */
   crash: string | undefined;
-  /** What was noticed while it ran. */
+  /** Warnings collected while it ran. */
   warnings: string[] = [];
   readonly #options: KubeletRunOptions;
-  readonly #needsTrial: boolean;
+  #needsTrial: boolean;
   readonly #rebooted: boolean;
   readonly #ports: PortCheck;
   readonly #node: NodeCheck;
+  #pods: PodCheck | undefined;
   #startedMs = 0;
   #checkedMs = 0;
   /** Healthy time of the trial in its record. */
   #savedHealthyMs = 0;
+  /** Fires when a trial begins while no health is checked. */
+  #trialBegins = new AbortController();
 
   constructor(options: KubeletRunOptions) {
     this.#options = options;
@@ -97,7 +113,7 @@ export class KubeletRun {
     const { rejectedPods: _pods, ...nodeBefore } = baseline;
     this.#needsTrial = needsTrial(choice, state);
     const before = this.#needsTrial ? nodeBefore : nothingBefore;
-    const fresh = { key: choice.key, before, bootId: driver.bootId() };
+    const fresh = { key: choice.key, source: choice.source, before, bootId: driver.bootId() };
     const isCounted = this.#needsTrial || choice.source !== undefined;
     this.trial = isCounted ? beginOrResume(state.read(trialRecord), fresh) : undefined;
     this.#rebooted = this.trial !== undefined && this.trial.bootId !== fresh.bootId;
@@ -109,7 +125,7 @@ export class KubeletRun {
     const { source, document } = this.choice;
     const over = new AbortController();
     this.#startedMs = clock.monotonic();
-    const exited = driver.start({ source, file: document.file });
+    const exited = driver.start({ source, file: document.file }, listener.onStarted);
     // After the start, since the disk takes its time: until the first crash there is nothing to lose.
     this.saveTrial();
     const checked = this.#checkHealth(listener, over.signal);
@@ -117,6 +133,7 @@ export class KubeletRun {
     this.alive = false;
     over.abort();
     await checked;
+    this.#node.unwatch();
     return exit;
   }
 
@@ -132,13 +149,34 @@ export class KubeletRun {
     return payloadDigest === choice.payloadDigest && rank === 'assigned' && choice.rank === 'assigned';
   }
 
-  /** Other records name the bytes that run; the kubelet is not restarted. */
-  moveTo({ rank, source: next, error, passedOver }: Choice): void {
+  /** Other records name the bytes that run; the kubelet is not restarted. Another identity is on trial from now on. */
+  moveTo({ rank, source: next, error, passedOver }: Choice, baseline?: Promise<Baseline | undefined>): void {
     const { error: _error, passedOver: _passedOver, ...rest } = this.choice;
     const { mergedDigest } = this.choice.document;
     const source = next && { ...next, ...(mergedDigest !== undefined && { mergedDigest }) };
     this.choice = { ...rest, rank, source, ...(error && { error }), ...(passedOver && { passedOver }) };
     this.next = undefined;
+    if (source !== undefined) this.#moveTrial(baseline);
+  }
+
+  #moveTrial(baseline: Promise<Baseline | undefined> | undefined): void {
+    const { state, driver } = this.#options;
+    const { key, source } = this.choice;
+    const wasOnTrial = this.onTrial;
+    this.#needsTrial = needsTrial(this.choice, state);
+    if (!this.#needsTrial) return;
+    const trial = beginOrResume(this.trial, { key, source, before: nothingBefore, bootId: driver.bootId() });
+    this.trial = { ...trial, ...(this.alive && { wasActive: true }) };
+    this.#trialBegins.abort();
+    // A last known good was not compared with the node before it.
+    if (!wasOnTrial) void baseline?.then((taken) => this.#compareWith(taken, source));
+  }
+
+  #compareWith(baseline: Baseline | undefined, source: ExactRef | undefined): void {
+    if (baseline === undefined || !this.trial || !sameConfig(this.trial.source, source, 'version')) return;
+    const { rejectedPods: _pods, ...before } = baseline;
+    this.trial = { ...this.trial, before };
+    this.saveTrial();
   }
 
   /** The assigned config runs, and its trial is passed. */
@@ -164,20 +202,29 @@ export class KubeletRun {
   /** Counts an exit that was not requested, if it is a crash. `end` when that was one too many. */
   async exited(exit: Exit, { isStopping }: { isStopping: boolean }): Promise<{ crashed: boolean; end?: TrialEnd }> {
     const { clock, log, state, limits, certificateExpired } = this.#options;
-    const cause = explainExit(exit, { stopping: isStopping, certificateExpired: await certificateExpired() });
+    const isExpired = await certificateExpired();
+    const cause = explainExit(exit, { stopping: isStopping, certificateExpired: isExpired });
     const crashed = cause.blame === 'config';
     const error = crashed ? await keepKubeletLog(this.#options, this.choice.key) : undefined;
     log.warn('kubelet exited', { why: cause.why, blame: cause.blame, error });
     const count = (state.read(lastExitRecord)?.count ?? 0) + 1;
     state.write(lastExitRecord, { at: rfc3339(clock.now()), ...cause, ...(error && { error }), count });
     if (crashed) this.crash = withError(cause.why, error);
+    if (exit.overdue && this.trial !== undefined) return { crashed, end: overdue };
+    if (isExpired && this.trial !== undefined) this.#restartDeadline(this.trial);
     if (this.trial === undefined || !crashed) return { crashed };
-    // Where the host has counted more of them than relet has seen, its count decides.
+    // If the host has counted more crashes than relet has seen, its count decides.
     const limit = exit.rolledBack ? { ...limits, failedStarts: 1 } : limits;
     const { trial, step } = afterCrash(this.trial, { why: cause.why, error }, limit);
     this.trial = trial;
     this.saveTrial();
     return step.kind === 'continue' ? { crashed } : { crashed, end: step };
+  }
+
+  /** The time without a valid certificate does not count against the config, also not at the next start. */
+  #restartDeadline({ unhealthy: _, ...trial }: Trial): void {
+    this.trial = trial;
+    this.saveTrial();
   }
 
   /** A last known good has a record only while something counts against it. */
@@ -189,24 +236,31 @@ export class KubeletRun {
     this.#savedHealthyMs = this.trial?.healthyMs ?? 0;
   }
 
-  #checkHealth(listener: RunListener, signal: AbortSignal): Promise<void> {
+  /** Until its trial is over; and again when the same bytes are on trial under another identity. */
+  async #checkHealth(listener: RunListener, signal: AbortSignal): Promise<void> {
     const { clock, driver } = this.#options;
-    return healthLoop({
-      clock,
-      startedMs: this.#startedMs,
-      unhealthyBeforeMs: unhealthyBefore(this.trial, driver.bootId()),
-      check: () => this.#check(listener, signal),
-      before: () => this.trial?.before ?? nothingBefore,
-      onChecked: (checked) => this.#onChecked(checked, listener, signal),
-      signal,
-    });
+    for (let fromMs = this.#startedMs; !signal.aborted; fromMs = clock.monotonic()) {
+      this.#trialBegins = new AbortController();
+      await healthLoop({
+        clock,
+        startedMs: fromMs,
+        countsFromMs: this.healthy ? fromMs : undefined,
+        unhealthyBeforeMs: unhealthyBefore(this.trial, driver.bootId()),
+        check: () => this.#check(listener, signal),
+        before: () => this.trial?.before ?? nothingBefore,
+        onChecked: (checked) => this.#onChecked(checked, listener, signal),
+        signal,
+      });
+      if (!this.onTrial) this.#node.unwatch();
+      if (this.trial === undefined) await aborted(AbortSignal.any([signal, this.#trialBegins.signal]));
+    }
   }
 
   async #onChecked(checked: Checked, listener: RunListener, signal: AbortSignal): Promise<Next> {
     const { health, isHealthy, sinceStartMs, unhealthyMs } = checked;
     this.#checkedMs = this.#options.clock.monotonic();
-    if (isHealthy && !this.healthy) void this.#watchPods(listener, signal);
-    // Where no other config could run, this one is active in the end, also if it never answers.
+    if (isHealthy && !this.healthy) this.#checkPods(listener, signal);
+    // If no other config could run, this one is active in the end, also if it never answers.
     const isOverdue = this.trial === undefined && sinceStartMs >= this.#options.limits.healthDeadlineMs;
     this.#becomes(listener, { alive: health.alive || isOverdue, healthy: isHealthy });
     const silent = !health.alive && this.choice.accepted.healthz !== undefined;
@@ -222,25 +276,28 @@ export class KubeletRun {
     if (isWorthSaving) this.saveTrial();
     const step = afterCheck({ trial, rebooted: this.#rebooted, ...checked }, limits);
     const excused = step.kind === 'failed' && (await this.#isCertificateExpired());
-    if (step.kind === 'failed' && !excused) await keepKubeletLog(this.#options, this.choice.key);
+    if (excused) this.#restartDeadline(trial);
+    if (step.kind === 'failed' && !excused) await this.#keepLog();
+    // Before the end of the trial is reported, in one write with it.
+    if (step.kind === 'passed' && this.onTrial && this.#pods)
+      await withinMs(this.#options.clock, podsTimeoutMs, this.#pods.look(signal));
     if (step.kind !== 'continue' && !excused && (await this.#end(listener, step))) return { kind: 'done' };
     const trialLeftMs = this.trial ? limits.durationMs - this.trial.healthyMs : 0;
     return { kind: 'again', silent, trialLeftMs, excused };
   }
 
-  #watchPods(listener: RunListener, signal: AbortSignal): Promise<void> {
+  #checkPods(listener: RunListener, signal: AbortSignal): void {
     const { baseline, view, clock } = this.#options;
-    return watchRejectedPods({
+    this.#pods = new PodCheck({
       view,
       since: () => ({ before: baseline.rejectedPods, startedAt: this.#startedAt() }),
-      onTrial: () => this.onTrial,
       onFound: (warnings) => {
         this.warnings = warnings;
         listener.onWarnings();
       },
       clock,
-      signal,
     });
+    void this.#pods.afterStart(signal);
   }
 
   /** Local must only be healthy once: it cannot become last known good. */
@@ -255,6 +312,7 @@ export class KubeletRun {
     const { healthz } = this.choice.accepted;
     // The API is asked where its answer counts: in a trial, and where only a Lease shows that the kubelet is alive.
     const asksApi = this.onTrial || healthz === undefined;
+    if (this.onTrial) this.#node.watch();
     const isKubelets = async () => {
       // Reported before the API is asked.
       if (!this.alive && (await this.#ports.isKubelets())) this.#becomes(listener, { alive: true, healthy: false });
@@ -291,8 +349,17 @@ export class KubeletRun {
   async #isCertificateExpired(): Promise<boolean> {
     const { certificateExpired, log } = this.#options;
     if (!(await certificateExpired())) return false;
-    log.warn('the client certificate of the node has expired, the config is not blamed');
+    log.warn('client certificate expired, failure not counted against the config');
     return true;
+  }
+
+  /** Keeps the log of a running kubelet that is to be rolled back; does not wait long for the journal. */
+  async #keepLog(): Promise<void> {
+    const { clock, log } = this.#options;
+    const kept = keepKubeletLog(this.#options, this.choice.key).catch((error) =>
+      log.warn('the log of the kubelet cannot be kept', { error }),
+    );
+    await withinMs(clock, logPatienceMs, kept);
   }
 
   /** False when it could not be done, as with a full disk: then it is tried again after the next check. */

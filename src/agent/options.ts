@@ -4,6 +4,7 @@
  */
 import { tryParseDuration } from '../go/duration.js';
 import { type BindAddress, parseBindAddress } from '../metrics.js';
+import type { RestartLimit } from './sync/change-pace.js';
 
 export interface NodeOptions {
   dynamicConfigDir: string | undefined;
@@ -13,7 +14,7 @@ export interface NodeOptions {
   trialHealthDeadlineMs: number;
   trialFailedStarts: number;
   inPlaceJitterMs: number;
-  maxRestartDelayMs: number;
+  restartLimit: RestartLimit;
   forecast: boolean;
   fieldPolicyFile: string | undefined;
   initConfigDir: string | undefined;
@@ -68,11 +69,17 @@ export const ownFlags = {
     default: '0s',
     help: 'Spreads an in-place edit of a shared ConfigMap: each node waits up to this long, by chance.',
   },
-  'max-restart-delay': {
-    value: 'DURATION',
-    default: '60s',
-    help: 'While the config keeps changing, the time between two kubelet restarts grows up to this; 0s for no limit.',
+  'restart-burst': {
+    value: 'N',
+    default: '10',
+    help: 'How many kubelet restarts with newly assigned configs are free at once.',
   },
+  'restart-interval': {
+    value: 'DURATION',
+    default: '10s',
+    help: 'Time in which one more is free; until then the restart waits, the change is validated and reported. 0s for no limit.',
+  },
+  'max-restart-delay': { value: 'DURATION', default: '', help: 'Former name of --restart-interval.' },
   'no-forecast': { default: 'false', help: 'Starts configs that relet expects to stop the kubelet at its start.' },
   'field-policy': {
     value: 'FILE',
@@ -122,6 +129,8 @@ export function isOwnFlag(name: string): name is OwnFlagName {
 export function readOptions(given: ReadonlyMap<string, readonly string[]>): NodeOptions {
   const text = (name: OwnFlagName) => given.get(name)?.at(-1) ?? ownFlags[name].default;
   const optional = (name: OwnFlagName) => text(name) || undefined;
+  const formerly = (name: OwnFlagName, former: OwnFlagName): [OwnFlagName, string] =>
+    given.has(former) && !given.has(name) ? [former, text(former)] : [name, text(name)];
   return {
     dynamicConfigDir: optional('dynamic-config-dir'),
     kubeletBinary: text('kubelet-binary'),
@@ -130,7 +139,10 @@ export function readOptions(given: ReadonlyMap<string, readonly string[]>): Node
     trialHealthDeadlineMs: duration('trial-health-deadline', text('trial-health-deadline')),
     trialFailedStarts: positive('trial-failed-starts', text('trial-failed-starts')),
     inPlaceJitterMs: duration('in-place-jitter', text('in-place-jitter')),
-    maxRestartDelayMs: duration('max-restart-delay', text('max-restart-delay')),
+    restartLimit: {
+      burst: positive('restart-burst', text('restart-burst')),
+      intervalMs: duration(...formerly('restart-interval', 'max-restart-delay')),
+    },
     forecast: !boolean('no-forecast', text('no-forecast')),
     fieldPolicyFile: optional('field-policy'),
     initConfigDir: optional('init-config-dir'),

@@ -1,9 +1,9 @@
-/** What is left to do on a host after a change, on the whole agent in memory: reported until it is done or dismissed. */
+/** Actions left to do on a host after a change, on the whole agent in memory: reported until they are done or dismissed. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createFlowRig, type FlowRig } from '../../test/flow-rig.js';
+import { createFlowRig, type FlowRig } from '../../test/rig/memory-node.js';
 import type { ExactRef } from '../api/config-ref.js';
 import { type OwedAction, owedAnnotation } from '../api/node-annotations.js';
 import { configLabel, type NodeConfig, nodeConfigs } from '../api/node-config.js';

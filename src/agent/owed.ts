@@ -1,5 +1,5 @@
 /**
- * What a person still has to do on the host after a change that they accepted, until it is done:
+ * Actions that a person still has to do on the host after a change that they accepted, until they are done:
  *
  *   reboot      until the host was booted again since the change was noted
  *   state-file  until the kubelet is healthy with the config: it does not start while the old file is there. Then the drain is left.
@@ -30,7 +30,7 @@ export interface OwedRecord {
   /** When the change was accepted: it identifies the annotation. */
   at: string;
   needs: OwedAction[];
-  /** Of the boot in which it was noted. */
+  /** Id of the boot in which it was noted. */
   bootId: string;
   /** When the kubelet was first healthy with the assigned config. */
   switchedAt?: string;
@@ -84,7 +84,7 @@ export class OwedActions {
     this.#options = options;
   }
 
-  /** What the reference says now. */
+  /** Takes over what the reference has now. */
   note(owed: Owed | undefined): void {
     const { state, driver, log } = this.#options;
     const record = state.read(owedRecord);
@@ -163,7 +163,7 @@ export interface StateFileHost {
 }
 
 interface StateFilesRecord {
-  /** Of the change: files are set aside once for each. */
+  /** Time of the change: files are set aside once for each. */
   at: string;
   source: ExactRef;
   isAside: boolean;

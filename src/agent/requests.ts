@@ -1,5 +1,5 @@
 /**
- * What a person on the host asks of the node, without the API. A relet that runs finds the request in a file and is woken
+ * Requests of a person on the host, without the API. A relet that runs finds the request in a file and is woken
  * by SIGHUP; where none runs, the records are changed directly, under the lock.
  */
 import { type Clock, rfc3339 } from '../clock.js';
@@ -83,7 +83,7 @@ export function takeRequest({ state, clock, log }: { state: NodeState; clock: Cl
   const request = state.read(requestRecord);
   if (request) handleRequest(state, request, new Date(clock.now()));
   state.remove(requestRecord);
-  log.info('asked on the host', { request: request?.verb ?? 'to look again' });
+  log.info('request from the host', { request: request?.verb ?? 'sync' });
   return request;
 }
 

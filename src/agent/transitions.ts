@@ -8,7 +8,7 @@ import type { Log } from '../log.js';
 import {
   type Choice,
   type FailedBefore,
-  isLastKnownGood,
+  hasBytesOfLastKnownGood,
   previousConfigRecord,
   type Records,
   recordsOf,
@@ -53,7 +53,7 @@ export function assign(state: NodeState, source: ExactRef | undefined, replaces:
     state.assign(source);
   } catch (cause) {
     if (source !== undefined) throw new ConfigError('AssignmentNotSaved', cause, { uid: source.uid });
-    // Where local runs already, only the record had to change.
+    // If local runs already, only the record had to change.
     throw new ConfigError(replaces === undefined ? 'DefaultNotSaved' : 'ResetNotSaved', cause);
   }
 }
@@ -108,7 +108,7 @@ export function failTrial(
   const { key } = choice;
   const before = resultOf(state, key);
   const failures = (before?.kind === 'validated' ? (before.failures ?? 0) : 0) + 1;
-  const retryOnce = isLastKnownGood(state, choice) && !state.read(trialRecord)?.isRetry;
+  const retryOnce = hasBytesOfLastKnownGood(state, choice) && !state.read(trialRecord)?.isRetry;
   const failure: Failure = { kind: 'failed', reason, cause, at: at.toISOString(), failures, environment };
   setResult(state, key, { ...failure, ...(retryOnce && { retryOnce }) });
   state.remove(trialRecord);

@@ -1,6 +1,6 @@
 /** The flow beside a kubelet in a unit of its own, on the whole agent in memory. The unit is scripted; test/systemd.test.ts has a real one. */
 import { describe, expect, test } from 'vitest';
-import { createFlowRig, type FlowRig, quietUnit } from '../../test/flow-rig.js';
+import { createFlowRig, type FlowRig, quietUnit } from '../../test/rig/memory-node.js';
 import type { Notice, StartedConfig } from './drivers/driver.js';
 import { requestRecord } from './requests.js';
 import { resultsRecord } from './trial/trial.js';
@@ -17,6 +17,10 @@ class ScriptedUnit {
   stage = async (config: StartedConfig) => {
     this.calls.push(`stage ${config.source?.name ?? 'local'}`);
     this.next = config;
+  };
+  rollBack = async (to: StartedConfig['source']) => {
+    this.calls.push(`rollBack ${to?.name ?? 'local'}`);
+    return true;
   };
   notices = () => this.seen;
   nextStart = () => this.next;
@@ -74,7 +78,7 @@ describe('a config on trial', () => {
 
   test('has failed when the host has counted enough crashes, however many of them relet has seen', async () => {
     const rig = await createFlowRig();
-    rig.exitsAreRollbacks = true;
+    rig.exitsAre = { rolledBack: true };
     rig.boot();
     await rig.assign('bad', '# crashes');
     await rig.until('rolled back', async () => (await rig.status()).error?.startsWith('rolled back') === true);
@@ -89,6 +93,32 @@ describe('a config on trial', () => {
     await rig.point(null);
     await rig.until('local is kept', () => unit.calls.at(-1) === 'keep local');
   });
+});
+
+test('a config that the host rolled back at its deadline, while the agent was too slow to do it, has failed and is not tried again', async () => {
+  const rig = await createFlowRig();
+  rig.exitsAre = { overdue: true };
+  rig.boot();
+  await rig.assign('bad', '# is stopped');
+  await rig.untilStatus({ assigned: 'bad', error: expectedError('was not healthy in time') });
+  await rig.clock.advance(300_000);
+  expect(rig.starts).toEqual(['local', 'bad', 'local']);
+});
+
+test('after a power cut in a trial, active is the config that the host has booted, until the retried one answers', async () => {
+  const { rig, unit } = await started();
+  await rig.assign('good');
+  await rig.untilStatus({ active: 'good' });
+  await rig.passTrial();
+  unit.now = rig.machine.running!.config;
+  await rig.assign('tried', 'maxPods: 99');
+  await rig.untilStatus({ active: 'tried', lastKnownGood: 'good' });
+  const healthyAfterMs = Number.POSITIVE_INFINITY;
+  rig.machine.behaviour = () => ({ healthyAfterMs });
+  await rig.reboot();
+  await rig.untilStatus({ assigned: 'tried', active: 'good', lastKnownGood: 'good' });
+  rig.machine.running!.behaviour.healthyAfterMs = 0;
+  await rig.untilStatus({ active: 'tried' });
 });
 
 describe('a drop-in that somebody removed', () => {

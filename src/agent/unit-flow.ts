@@ -1,5 +1,5 @@
 /**
- * What the flow does beside a kubelet in a unit of its own, which others start and stop too: it confirms to the host which config is
+ * Steps of the flow beside a kubelet in a unit of its own, which others start and stop too: it confirms to the host which config is
  * healthy and which is kept, respects a drop-in that somebody removed, and lets the next start, by anyone, be a trial of a config
  * that was merged again. There is none where relet is the parent of the kubelet.
  *
@@ -36,7 +36,7 @@ export interface UnitFlowOptions {
   random: Random;
   log: Log;
   choose(signal: AbortSignal, records?: Records): Promise<Choice>;
-  /** What notices() or nextStart() return may be another. */
+  /** Called when notices() or nextStart() may return something else. */
   onChange(): void;
   /** The kubelet is to run with this config now. */
   restart(run: KubeletRun, next: Choice): Promise<unknown>;
@@ -54,11 +54,11 @@ export class UnitFlow {
   readonly #options: UnitFlowOptions;
   readonly #unit: KubeletUnit;
   #stale: Notice | undefined;
-  /** What the document was merged from, when it was compared last. */
+  /** Inputs of the merged document, when they were compared last. */
   #ingredients = '';
   /** Staged before the last reboot. */
   #lost: Choice | undefined;
-  /** Of the one restart that this causes. */
+  /** Inputs of the one restart that this causes. */
   #restarted: string | undefined;
 
   constructor(options: UnitFlowOptions) {
@@ -135,7 +135,7 @@ export class UnitFlow {
     const { clock, log } = this.#options;
     if (this.#lost === undefined) this.#ingredients = this.#presentIngredients();
     else {
-      // Where it is not restarted, it is compared at the next look.
+      // Without a restart, it is compared again at the next check.
       this.#ingredients = '';
       await this.#restartLost(run, signal).catch((error) => log.warn('the staged config is not started', { error }));
     }
@@ -186,7 +186,7 @@ export class UnitFlow {
     this.#setStale('and is used as merged now from the next start of the kubelet on');
   }
 
-  /** What changed was changed back. */
+  /** A change was taken back. */
   async #unstage({ source, document }: Choice): Promise<void> {
     await this.#unit.stage({ source, file: document.file });
     this.#options.state.remove(stagedRecord);

@@ -1,6 +1,6 @@
 /** The kubelet's binary is replaced by another version: what is reported, when, and until when. */
 import { expect, test } from 'vitest';
-import { createFlowRig, type FlowRig, quietUnit } from '../../test/flow-rig.js';
+import { createFlowRig, type FlowRig, quietUnit } from '../../test/rig/memory-node.js';
 import { nodes } from '../kube/resource-type.js';
 import { ranRecord } from './upgrade-risk.js';
 

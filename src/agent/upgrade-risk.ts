@@ -1,5 +1,5 @@
 /**
- * What another kubelet makes of the config of this node, reported before it is started:
+ * Effect of another kubelet on the config of this node, reported before that kubelet is started:
  *
  *   v1.34.1 was healthy ── the binary is replaced ──► checked: is it rejected, does it mean something else?
  *           ▲                └── and put back ──► no upgrade
@@ -44,7 +44,7 @@ const lookEveryMs = 60_000;
 
 export class UpgradeRisk {
   readonly #options: UpgradeRiskOptions;
-  /** Of the kubelet that is started. */
+  /** Version of the kubelet that is started. */
   #version: string | undefined;
   /** The binary that was looked at last. */
   #binary = '';

@@ -47,12 +47,21 @@ export const upgradeReasons = {
   },
   changes: {
     reason: 'NewKubeletChangesMeaning',
-    message: 'The installed kubelet takes some of the config of this node in another way than the one before it.',
+    message: 'The installed kubelet interprets some fields of this config differently than the one before it.',
   },
   none: {
     reason: 'NoUpgradeRisk',
-    message: 'No other kubelet is installed that would take the config of this node in another way.',
+    message: 'The installed kubelet interprets the config of this node as the running one does.',
   },
+} as const satisfies Record<string, ConditionReason>;
+
+/** BootRisk is True, or False. It appears when the last known good config crashes at a boot. The time and the cause follow. */
+export const bootReasons = {
+  crashed: {
+    reason: 'CrashedAtBoot',
+    message: 'The last known good config crashed at a boot, and has not survived one since.',
+  },
+  none: { reason: 'NoBootRisk', message: 'The config of the node has survived a boot since it crashed at one.' },
 } as const satisfies Record<string, ConditionReason>;
 
 /** UnitOK is True, or False, where the kubelet stays in its own systemd unit. What was seen follows the sentence. */
@@ -60,7 +69,7 @@ export const unitReasons = {
   none: { reason: 'UnitAsExpected', message: 'The unit of the kubelet is as relet left it.' },
   DropInRemoved: {
     reason: 'DropInRemoved',
-    message: 'A drop-in of relet was removed from the unit of the kubelet, and is not written again.',
+    message: 'A drop-in of relet was removed from the unit of the kubelet and is not written again.',
   },
   BaseCommandChanged: {
     reason: 'BaseCommandChanged',
@@ -80,6 +89,14 @@ export const unitReasons = {
     reason: 'NextStartNotKept',
     message: 'The config that runs is not kept for the next boot of the host.',
   },
+  RollbackPending: {
+    reason: 'RollbackPending',
+    message: 'A config has failed, and the kubelet does not run with another one yet.',
+  },
+  LimitsLeft: {
+    reason: 'LimitsLeft',
+    message: 'A config that was rolled back has left limits on cgroups of the host, which a reboot removes.',
+  },
   NoAgent: {
     reason: 'NoAgent',
     message: 'The trial ended on the host because no agent was there, and the config is tried again.',
@@ -90,7 +107,7 @@ export const unitReasons = {
   },
 } as const satisfies Record<string, ConditionReason>;
 
-/** What was seen on the host that the agent did not do. */
+/** A change seen on the host that the agent did not make. */
 export type NoticeReason = Exclude<keyof typeof unitReasons, 'none'>;
 
 /** OnTrial is True, or False. */
@@ -102,38 +119,52 @@ export const trialReasons = {
   none: { reason: 'NoTrial', message: 'No config is on trial.' },
 } as const satisfies Record<string, ConditionReason>;
 
-/** Of a NodeConfigSet that is complete: Ready is True, Reconciling and Stalled are False. */
+/** AgentMissing is True, or False. */
+export const agentReasons = {
+  noAgent: { reason: 'NoAgent', message: 'No agent of relet has reported from the node.' },
+  silent: {
+    reason: 'Silent',
+    message: 'The agent has not renewed its lease; its last report may be out of date.',
+  },
+  present: { reason: 'AgentReports', message: 'The agent reports.' },
+} as const satisfies Record<string, ConditionReason>;
+
+/** Reasons of a complete NodeConfigSet: Ready is True, Reconciling and Stalled are False. */
 export const setReadyReasons = {
   complete: {
     reason: 'RolloutComplete',
     message: 'All nodes of the set that can be updated run the config of the spec and have passed its trial.',
   },
-  noNodes: { reason: 'NoNodesSelected', message: 'No node has the labels that the selector asks for.' },
+  noNodes: { reason: 'NoNodesSelected', message: 'No node matches the selector.' },
 } as const satisfies Record<string, ConditionReason>;
 
-/** Of a NodeConfigSet at work: Reconciling is True, Ready and Stalled are False. What it waits for follows, with node names. */
+/** Reasons of a NodeConfigSet at work: Reconciling is True, Ready and Stalled are False. The message names the nodes it waits for. */
 export const setProgressReasons = {
   rolling: { reason: 'RollingOut', message: 'The config of the spec is being rolled out.' },
+  nothing: {
+    reason: 'NoNodeToChange',
+    message: 'No selected node can be changed for now; the rollout starts when one can.',
+  },
   budget: {
     reason: 'BudgetSpent',
-    message: 'No further node may be changed before one of those that count against a budget is available again.',
+    message: 'No further node is changed until a node that counts against a budget is available again.',
   },
   draining: {
     reason: 'Draining',
     message: 'Nodes are drained before they are assigned the config.',
   },
   soaking: { reason: 'Soaking', message: 'The next wave starts when the soak time of this one is over.' },
-  approval: { reason: 'AwaitingApproval', message: 'The next wave starts when somebody approves this one.' },
+  approval: { reason: 'AwaitingApproval', message: 'The next wave starts when this one is approved.' },
   window: { reason: 'WindowClosed', message: 'Nodes are changed only in the windows of the strategy.' },
   paused: { reason: 'Paused', message: 'The spec has paused the rollout.' },
   rollingBack: {
     reason: 'RollingBack',
-    message: 'The nodes that were assigned the rejected revision are going back to what they had.',
+    message: 'Nodes with the rejected revision return to their previous config.',
   },
-  deleting: { reason: 'Deleting', message: 'The set is being deleted and lets its nodes go.' },
+  deleting: { reason: 'Deleting', message: 'The set is being deleted and releases its nodes.' },
 } as const satisfies Record<string, ConditionReason>;
 
-/** Of a NodeConfigSet that needs a person: Stalled is True, Ready and Reconciling are False. The details follow. */
+/** Reasons of a NodeConfigSet that needs a person: Stalled is True, Ready and Reconciling are False. The details follow. */
 export const setStalledReasons = {
   halted: {
     reason: 'Halted',
@@ -141,18 +172,21 @@ export const setStalledReasons = {
   },
   rolledBack: {
     reason: 'RolledBack',
-    message: 'The revision failed and its nodes went back; it is not rolled out again before the config changes.',
+    message: 'The revision failed and was rolled back; it is not rolled out again until the config changes.',
   },
-  aborted: { reason: 'Aborted', message: 'Somebody aborted the revision; nodes keep what they have.' },
-  undone: { reason: 'Undone', message: 'Somebody undid the revision, and its nodes went back.' },
-  expired: { reason: 'Expired', message: 'The time limit of the revision is over, and its nodes went back.' },
+  aborted: { reason: 'Aborted', message: 'The revision was aborted; nodes keep their present config.' },
+  undone: { reason: 'Undone', message: 'The revision was undone, and its nodes returned to their previous config.' },
+  expired: {
+    reason: 'Expired',
+    message: 'The time limit of the revision is over, and its nodes returned to their previous config.',
+  },
   impact: {
     reason: 'ImpactNotAccepted',
     message: 'The config changes fields that need more than the spec accepts.',
   },
   undrainable: {
     reason: 'Undrainable',
-    message: 'Nodes that must be drained before the change cannot be, and the strategy halts then.',
+    message: 'Nodes that must be drained before the change cannot be drained, and the strategy halts in that case.',
   },
   mayNotDrain: {
     reason: 'DrainNotAllowed',
@@ -171,7 +205,7 @@ export const setStalledReasons = {
 export const setNoteReasons = {
   excluded: {
     reason: 'NodesExcluded',
-    message: 'Some selected nodes are not changed for now and are caught up with later.',
+    message: 'Some selected nodes are not changed for now and will be updated later.',
   },
   selfLabelled: {
     reason: 'NodeMaySetLabel',
@@ -182,18 +216,26 @@ export const setNoteReasons = {
 /** Why a selected node is not changed, as in `status.excluded` of a NodeConfigSet. */
 export const exclusionReasons = {
   notReady: { reason: 'NotReady', message: 'The node was not Ready before it was assigned the config.' },
-  held: { reason: 'Held', message: 'Somebody holds the node, on its host or by the annotation relet.dev/hold.' },
+  held: { reason: 'Held', message: 'The node is held, on its host or by the annotation relet.dev/hold.' },
   claimed: { reason: 'Claimed', message: 'Another system does maintenance on the node.' },
-  undrainable: { reason: 'Undrainable', message: 'The node must be drained before the change, and cannot be.' },
-  noAgent: { reason: 'NoAgent', message: 'No agent of relet has reported from the node.' },
-  otherSet: { reason: 'OtherSet', message: 'Another set has the node.' },
+  undrainable: { reason: 'Undrainable', message: 'The node must be drained before the change and cannot be drained.' },
+  noAgent: agentReasons.noAgent,
+  silent: agentReasons.silent,
+  unusable: {
+    reason: 'ReportUnusable',
+    message: 'The node reports a local config that is too large or nested too deep to be used.',
+  },
+  invalid: { reason: 'InvalidHere', message: 'The kubelet of the node would not start with the config of the set.' },
+  policy: { reason: 'FieldPolicyHere', message: 'A field policy does not allow the config of the set on this node.' },
+  impact: { reason: 'ImpactHere', message: 'The change needs more on this node than the spec accepts.' },
+  otherSet: { reason: 'OtherSet', message: 'The node belongs to another set.' },
   byHand: {
     reason: 'AssignedByHand',
     message: 'The config of the node was assigned by hand; relet rollout adopt gives it to the set.',
   },
   repointed: {
     reason: 'TakenFromSet',
-    message: 'Somebody assigned another config to the node after the set did; relet release gives it back.',
+    message: 'Another config was assigned to the node after that of the set; relet release gives it back.',
   },
 } as const satisfies Record<string, ConditionReason>;
 
@@ -203,6 +245,6 @@ export const failureReasons = {
   rolledBack: { reason: 'RolledBackByNode', message: 'The node rolled the config back.' },
   silent: {
     reason: 'DeadlineExceeded',
-    message: 'The node has not reported the end of its trial before the progress deadline.',
+    message: 'The node did not report the end of its trial before the progress deadline.',
   },
 } as const satisfies Record<string, ConditionReason>;

@@ -22,10 +22,18 @@ export const configErrors = {
     outcome: 'rejected',
     message: 'The kubelet of this node rejects a value of the assigned config.',
   },
+  CannotBeChecked: {
+    outcome: 'rejected',
+    message: 'The kubelet can read the assigned config and relet cannot check it.',
+  },
   InternalError: { outcome: 'rejected', message: 'The assigned config cannot be converted for the kubelet.' },
   StartWouldFail: {
     outcome: 'rejected',
     message: 'The kubelet would accept the assigned config and exit at its start.',
+  },
+  HostWouldStarve: {
+    outcome: 'rejected',
+    message: 'The assigned config would limit a cgroup of the host below what it uses now.',
   },
   NodeWouldBeCutOff: { outcome: 'rejected', message: 'The assigned config would cut the node off from the cluster.' },
   FieldPolicyDenied: {

@@ -1,5 +1,5 @@
 /**
- * What relet writes on a Node that it drains, so that any replica, and any person, sees whose cordon it is:
+ * Marks that relet writes on a Node that it drains, so that any replica, and any person, sees whose cordon it is:
  *
  *   relet.dev/drain: '{"set":"gpu","revision":"1f0c…","state":"Draining","at":"2026-03-01T10:00:00Z"}'
  *
@@ -15,7 +15,7 @@ export const drainTaint = { key: 'relet.dev/drain-pending', effect: 'PreferNoSch
 export const maintenanceCondition = 'MaintenanceInProgress';
 /** On a pod, as in the drain rules of Cluster API: `skip`, or `wait-completed`. */
 export const drainLabel = 'cluster.x-k8s.io/drain';
-/** Of the requests that cordon; the API server keeps who wrote a field. */
+/** Field manager of the requests that cordon; the API server keeps who wrote a field. */
 export const drainFieldManager = 'relet-controller';
 
 /**
@@ -31,9 +31,9 @@ export interface DrainMark {
   state: DrainState;
   /** When this state began. */
   at: string;
-  /** Of Draining: the node was cordoned before, and that cordon is not lifted. */
+  /** Only while Draining: the node was cordoned before, and that cordon is not lifted. */
   foundCordoned?: true;
-  /** Of Failed: which pods were left, and why. */
+  /** Only when Failed: which pods were left, and why. */
   message?: string;
 }
 

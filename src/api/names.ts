@@ -1,4 +1,4 @@
-/** What Kubernetes accepts as a name, a key or a label, and the words it refuses with. An empty list means accepted. */
+/** Names, keys and labels that Kubernetes accepts, and its messages for those that it rejects. An empty list means accepted. */
 
 const maxLabel = 63;
 const maxSubdomain = 253;
@@ -8,7 +8,6 @@ const subdomainPattern = `${labelPattern}(\\.${labelPattern})*`;
 const qualifiedPattern = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
 const labelValuePattern = `(${qualifiedPattern})?`;
 const configMapKeyPattern = '[-._a-zA-Z0-9]+';
-const label1035Pattern = '[a-z]([-a-z0-9]*[a-z0-9])?';
 
 const edges = 'and must start and end with an alphanumeric character';
 
@@ -22,13 +21,6 @@ export function checkDnsLabel(value: string): string[] {
 export function checkDnsSubdomain(value: string): string[] {
   const rule = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', ${edges}`;
   return check(value, maxSubdomain, subdomainPattern, rule, 'example.com');
-}
-
-/** The stricter label that must begin with a letter; CRDs use it for plurals and versions. */
-export function checkDns1035Label(value: string): string[] {
-  const rule =
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";
-  return check(value, maxLabel, label1035Pattern, rule, 'my-name', 'abc-123');
 }
 
 export function checkLabelValue(value: string): string[] {

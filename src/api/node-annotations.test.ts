@@ -1,6 +1,6 @@
 /** Annotations of Nodes and NodeConfigs: the cause of an error, what is left to do, and the claim of a set. */
 import { describe, expect, test } from 'vitest';
-import { addOwed, causeText, readCause, readClaim, readHeld, readOwed } from './node-annotations.js';
+import { addOwed, causeText, claimText, readCause, readClaim, readHeld, readOwed } from './node-annotations.js';
 
 const configMap = {
   namespace: 'relet-system',
@@ -70,9 +70,18 @@ test('another change keeps what is still owed', () => {
 });
 
 test('a claim is read as it was written, and anything else is none', () => {
-  const claim = { set: 'gpu', revision: 'a', source: 'n/c/k', wave: 1, at: '2026-01-01T00:00:00Z', previous: 'local' };
-  expect(readClaim(JSON.stringify(claim))).toEqual(claim);
-  expect(readClaim(JSON.stringify({ ...claim, released: true, more: 1 }))).toEqual({ ...claim, released: true });
-  for (const text of [undefined, '', 'null', '[]', '{', JSON.stringify({ ...claim, wave: '1' })])
-    expect(readClaim(text), text).toBeUndefined();
+  const stored = { set: 'gpu', revision: 'a', source: 'n/c/k', wave: 1, at: '2026-01-01T00:00:00Z', previous: 'local' };
+  const source = { namespace: 'n', name: 'c', kubeletConfigKey: 'k' };
+  const claim = { ...stored, source, previous: undefined };
+  expect(readClaim(JSON.stringify(stored))).toEqual(claim);
+  expect(JSON.parse(claimText(claim))).toEqual(stored);
+  expect(readClaim(JSON.stringify({ ...stored, released: true, more: 1 }))).toEqual({ ...claim, released: true });
+  const wrong = [{ wave: '1' }, { source: 'c' }, { previous: '' }].map((one) => JSON.stringify({ ...stored, ...one }));
+  for (const text of [undefined, '', 'null', '[]', '{', ...wrong]) expect(readClaim(text), text).toBeUndefined();
+});
+
+test('fields that are not text are ignored, so that a value which has no text fails no list of nodes', () => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const text = `{"needs":["drain"],"at":"x","fields":["maxPods",${deep},{"toString":1},7]}`;
+  expect(readOwed(text)?.fields).toEqual(['maxPods']);
 });

@@ -1,10 +1,10 @@
 /**
- * What relet keeps in annotations of Nodes and NodeConfigs: what a node reports about itself, where Node.status has no field for it (a
+ * Annotations of Nodes and NodeConfigs: reports of a node about itself, where Node.status has no field for it (a
  * NodeConfig has it in its status); what is left to do on a node after a change; and which set has claimed it.
  */
 
 import { parseObject } from '../json.js';
-import type { NodeConfigStatus } from './config-ref.js';
+import { type ConfigRef, formatRef, type NodeConfigStatus, parseRef } from './config-ref.js';
 import type { HeldState } from './node-config.js';
 import type { KubeObject } from './object.js';
 
@@ -20,6 +20,12 @@ export const causeAnnotation = 'relet.dev/cause';
 export const heldAnnotation = 'relet.dev/held';
 /** Fields that flags of its kubelet set, separated by commas; absent when there are none. */
 export const pinnedByFlagsAnnotation = 'relet.dev/pinned-by-flags';
+
+/**
+ * On a NodeConfig or a NodeConfigSet: the user who made the newest change with relet. The guard relet-who-is-named lets a user write
+ * only the own name, also where the history changes, so the name of the newest entry is the API server's.
+ */
+export const byAnnotation = 'relet.dev/by';
 
 /** With the error and the config it belongs to: others write status.config too, such as an older relet, and leave this. */
 export function causeText(status: NodeConfigStatus, cause: string): string {
@@ -55,7 +61,7 @@ function parse(text: string | undefined): Record<string, unknown> {
 }
 
 /**
- * What is left to do on a node after a change that was accepted with `--accept`: a drain, the removal of a state file, a reboot. The
+ * Actions left to do on a node after a change that was accepted with `--accept`: a drain, the removal of a state file, a reboot. The
  * command line writes it as an annotation of the NodeConfig (of the Node, where that has the reference) together with the reference;
  * the node reports it in the condition ActionOwed until it is done; `relet dismiss` removes it.
  *
@@ -67,7 +73,7 @@ export const owedAnnotation = 'relet.dev/owed';
 export const owedActions = ['drain', 'state-file', 'reboot'] as const;
 export type OwedAction = (typeof owedActions)[number];
 
-/** What `--accept` may name. Nothing is left to do after a daemon-reload: it is a part of the change itself. */
+/** Values of `--accept`. Nothing is left to do after a daemon-reload: it is a part of the change itself. */
 export const impacts = [...owedActions, 'daemon-reload'] as const;
 export type AcceptedImpact = (typeof impacts)[number];
 
@@ -89,7 +95,7 @@ export function readOwed(text: string | undefined): Owed | undefined {
   if (known.length === 0) return undefined;
   return {
     needs: known,
-    fields: Array.isArray(fields) ? fields.map(String) : [],
+    fields: Array.isArray(fields) ? fields.filter((field) => typeof field === 'string') : [],
     at,
     ...(drained === true && { drained }),
   };
@@ -106,19 +112,19 @@ export function addOwed(present: Owed | undefined, next: Owed | undefined): Owed
   };
 }
 
-/** On a NodeConfig: a Claim as JSON. Written in the same request as the reference. */
+/** On a NodeConfig: the text of a Claim. Written in the same request as the reference. */
 export const claimAnnotation = 'relet.dev/claim';
 
-/** Which set has a node, since when, with which config. `source`, and `previous`: NAMESPACE/NAME/KEY, or `local`. */
+/** The set that has a node, since when, and with which config. An undefined reference is the local config. */
 export interface Claim {
   set: string;
   revision: string;
-  source: string;
+  source: ConfigRef | undefined;
   /** The first is 1; 0 for a node that joined, or was caught up with, outside of a rollout. */
   wave: number;
   at: string;
-  /** What the node had before the first claim; a rollback without a current revision goes back to it. */
-  previous: string;
+  /** The config of the node before the first claim; a rollback without a current revision goes back to it. */
+  previous: ConfigRef | undefined;
   /** It had failed before: a correction costs no budget. */
   exempt?: true;
   /** The set has let the node go (`onLeave: Keep`): any set may claim it. */
@@ -138,11 +144,23 @@ export function claimOf(object: Pick<KubeObject, 'metadata'> | undefined): Reado
 
 const claims = new WeakMap<object, { text: string; claim: Claim | undefined }>();
 
+/** JSON with references as NAMESPACE/NAME/KEY, or `local`. */
+export const claimText = (claim: Claim): string =>
+  JSON.stringify({
+    ...claim,
+    source: formatRef(claim.source, 'short'),
+    previous: formatRef(claim.previous, 'short'),
+  });
+
 /** Undefined for an annotation that is not there, or is not a claim. */
 export function readClaim(text: string | undefined): Claim | undefined {
   const { set, revision, source, wave, at, previous, exempt, released } = parseObject(text) ?? {};
-  const texts = [set, revision, source, at, previous];
-  if (!texts.every((one) => typeof one === 'string') || typeof wave !== 'number') return undefined;
+  if (![set, revision, at].every((one) => typeof one === 'string') || typeof wave !== 'number') return undefined;
+  if (!isRefText(source) || !isRefText(previous)) return undefined;
+  const refs = { source: parseRef(source), previous: parseRef(previous) };
   const marks = { ...(exempt === true && { exempt }), ...(released === true && { released }) };
-  return { set, revision, source, wave, at, previous, ...marks } as Claim;
+  return { set, revision, ...refs, wave, at, ...marks } as Claim;
 }
+
+const isRefText = (text: unknown): text is string =>
+  typeof text === 'string' && (text === 'local' || parseRef(text) !== undefined);

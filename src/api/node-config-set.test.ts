@@ -15,7 +15,7 @@ const definition = parse(
 );
 const { spec } = definition.spec.versions[0].schema.openAPIV3Schema.properties as Record<string, Schema>;
 
-/** What the API server fills in where the user writes `{}`. */
+/** Defaults that the API server fills in where the user writes `{}`. */
 function filledIn({ default: own, properties = {} }: Schema): unknown {
   if (own === undefined || JSON.stringify(own) !== '{}') return own;
   const entries = Object.entries(properties).map(([name, below]) => [name, filledIn(below)]);

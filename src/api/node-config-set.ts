@@ -19,6 +19,8 @@ export const setLabel = 'relet.dev/set';
 export const adoptAnnotation = 'relet.dev/adopt';
 /** On a Node or a NodeConfig: no set changes the node while it is there. Its value is the reason, for people. */
 export const holdAnnotation = 'relet.dev/hold';
+/** On a NodeConfigSet: why it was paused or resumed; the controller records it with the step, and removes it. */
+export const whyAnnotation = 'relet.dev/why';
 /** On a Node: with `updateNodes: Selected`, the set that may update it. */
 export const updateLabel = 'relet.dev/update';
 /** On a ConfigMap that a set made: the name of the set. Such a ConfigMap is garbage-collected when no NodeConfig refers to it. */
@@ -29,7 +31,7 @@ export const pendingTaint = 'relet.dev/config-pending';
 /** A number of nodes, or a percentage such as `25%`. */
 export type Share = number | string;
 export type Day = 'Mon' | 'Tue' | 'Wed' | 'Thu' | 'Fri' | 'Sat' | 'Sun';
-/** What a set may cause beyond a kubelet restart; `--accept` of the command line has the same in its own spelling. */
+/** Impacts beyond a kubelet restart that a set may cause; `--accept` of the command line has the same in its own spelling. */
 export type SetImpact = 'Drain' | 'StateFile' | 'Reboot' | 'DaemonReload';
 
 export interface NodeConfigSet extends KubeObject {
@@ -122,8 +124,8 @@ export interface NamedNode {
 }
 
 /**
- * Transitions: Pending ─► Rolling ─► Soaking ─► AwaitingApproval ─► Done. Soaking and AwaitingApproval only where the wave has them;
- * back to Rolling when nodes join or the percentages grow.
+ * Transitions: Pending ─► Rolling ─► Soaking ─► AwaitingApproval ─► Done. Soaking and AwaitingApproval only where the wave has them
+ * and has nodes; back to Rolling when nodes join or the percentages grow.
  */
 export type WaveState = 'Pending' | 'Rolling' | 'Soaking' | 'AwaitingApproval' | 'Done';
 
@@ -132,7 +134,7 @@ export interface WaveStatus {
   wave: number;
   /** Its target: nodes of this wave and of all before it. */
   nodes: number;
-  /** Of its own members. */
+  /** Counts only its own members. */
   assigned: number;
   updated: number;
   failed: number;
@@ -141,31 +143,71 @@ export interface WaveStatus {
   endedAt?: string;
 }
 
+/** Nodes of this wave alone: its target without the waves before it. */
+export const ownNodes = (waves: readonly Pick<WaveStatus, 'nodes'>[], at: number): number =>
+  Math.max(0, (waves[at]?.nodes ?? 0) - (waves[at - 1]?.nodes ?? 0));
+
+/** 10% of 8 nodes is 1, which the first wave may have already. Such a wave neither soaks nor asks for approval. */
+export const isEmptyWave = (waves: readonly Pick<WaveStatus, 'nodes' | 'assigned'>[], at: number): boolean =>
+  waves[at]?.assigned === 0 && ownNodes(waves, at) === 0;
+
 export type RevisionOutcome = 'Complete' | 'Aborted' | 'Undone' | 'RolledBack' | 'Expired' | 'Superseded';
 
 export interface SetRevision {
   revision: string;
   /** The ConfigMap, as NAMESPACE/NAME/KEY. */
   source: string;
-  /** What it sets, in a sentence; shortened. */
+  /** Summary of the fields that it sets, in a sentence; shortened. */
   summary?: string;
   startedAt: string;
   /** How often it was started; a retry has a ConfigMap of its own, because a node starts what failed only when it is assigned again. */
   attempt?: number;
   endedAt?: string;
   outcome?: RevisionOutcome;
-  /** Where it has failed, also nodes that were taken from the set or removed since: that does not let the rollout continue. */
+  /** Nodes on which it has failed, also nodes that were taken from the set or removed since: that does not let the rollout continue. */
   failedNodes?: string[];
 }
 
-/** What the controller is about to write, so that after a crash any replica continues with exactly these nodes. */
+export type SetStepKind =
+  | 'Started'
+  | 'Approved'
+  | 'Paused'
+  | 'Resumed'
+  /** On one node. */
+  | 'Failed'
+  | 'Halted'
+  | 'Retried'
+  | RevisionOutcome;
+
+/** Steps in `status.steps`. */
+export const mostSteps = 50;
+
+/** One step of a rollout, recorded by the controller when it takes effect. */
+export interface SetStep {
+  at: string;
+  step: SetStepKind;
+  revision: string;
+  /** Approved: this one and those before it. */
+  wave?: number;
+  /** The person, by the name that the request has. */
+  by?: string;
+  /** The admission policies were in force: `by` is the API server's name of the user. */
+  verified?: boolean;
+  why?: string;
+  /** Failed: where. */
+  node?: string;
+  reason?: string;
+  message?: string;
+}
+
+/** The write that the controller is about to make, so that after a crash any replica continues with exactly these nodes. */
 export interface Intent {
   revision: string;
-  /** Of the ConfigMap, NAMESPACE/NAME/KEY. `previous`: each node gets its recorded previous source. */
+  /** The ConfigMap as NAMESPACE/NAME/KEY. `previous`: each node gets its recorded previous source. */
   source: string;
   wave: number;
   names: string[];
-  /** Of these, the ones that cost no budget. */
+  /** The nodes among these that cost no budget. */
   exempt?: string[];
   at: string;
 }
@@ -173,9 +215,18 @@ export interface Intent {
 /** Written by people, through the status subresource (the role relet:approver). The controller removes a request once it is handled. */
 export interface RolloutBlock {
   /** All waves up to this one are approved, for this revision. */
-  approve?: { revision: string; wave: number; by?: string; at?: string };
+  approve?: RolloutApproval;
   /** For `status.updateRevision`; one for another revision is ignored. */
   request?: RolloutRequest;
+}
+
+export interface RolloutApproval {
+  revision: string;
+  wave: number;
+  /** The user who writes it; the guard relet-who-steers lets nobody write another name. */
+  by?: string;
+  why?: string;
+  at?: string;
 }
 
 /**
@@ -204,6 +255,8 @@ export interface NodeConfigSetStatus {
   rollingBack?: boolean;
   /** Newest first. */
   revisions?: SetRevision[];
+  /** Newest first: who did what, why, and how it ended. */
+  steps?: SetStep[];
 
   /** Counts of nodes. */
   selectedNodes?: number;
@@ -232,9 +285,11 @@ export interface NodeConfigSetStatus {
   waveText?: string;
   waves?: WaveStatus[];
 
-  /** What the rollout waits for, in a sentence with node names; absent while it waits for nothing. */
+  /** Reason why the rollout waits, in a sentence with node names; absent while it waits for nothing. */
   waiting?: string;
   intent?: Intent;
+  /** The id of the last notice that the webhook has taken. */
+  notified?: string;
   rollout?: RolloutBlock;
   conditions?: NodeConfigCondition[];
 }

@@ -16,12 +16,12 @@ const configSource = { configMap: { namespace: 'n', name: 'c', kubeletConfigKey:
 
 test.each([
   ['as the controller makes it, is unset', nodeConfig(unsetAnnotations('true')), true],
-  ['as a controller of 0.1.0 made it, is unset', nodeConfig({ 'relet.dev/undecided': 'true' }), true],
+  ['as a controller before 0.1.0 made it, is unset', nodeConfig({ 'relet.dev/undecided': 'true' }), true],
   ['without an annotation, assigns the local config', nodeConfig({}), false],
   ['with a reference, assigns it', nodeConfig(unsetAnnotations('true'), { spec: { configSource } }), false],
   ['whose spec was written, assigns the local config', nodeConfig(unsetAnnotations('true'), { generation: 2 }), false],
 ])('a NodeConfig %s', (_name, object, expected) => expect(isUnset(object)).toBe(expected));
 
-test('an agent of 0.1.0 finds the annotation that it knows', () => {
+test('an agent from before 0.1.0 finds the annotation that it knows', () => {
   expect(unsetAnnotations('true')).toMatchObject({ 'relet.dev/undecided': 'true' });
 });

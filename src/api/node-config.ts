@@ -3,22 +3,25 @@
  * Node, under its name. The fields mean what they meant in the Node, so what reads `.spec.configSource` and
  * `.status.config` works with both. deploy/base/nodeconfigs.relet.dev.yaml has the schema.
  */
+import type { AgentLease } from './agent-lease.js';
 import type { NodeConfigSource, NodeConfigStatus } from './config-ref.js';
 import type { KubeObject } from './object.js';
 
 /** On a ConfigMap: it holds a kubelet config. Without it no node reads it through a NodeConfig, and nobody is granted it. */
 export const configLabel = 'relet.dev/kubelet-config';
 
-/** Where relet stores configs by default. Its own, because many parties may write ConfigMaps in kube-system. */
+/** Default namespace of configs. Its own, because many parties may write ConfigMaps in kube-system. */
 export const configNamespace = 'relet-system';
-/** Where relet stored configs by default up to 0.1.0. References to it stay valid. */
-const formerConfigNamespace = 'kube-system';
+/** Default namespace of configs before 0.1.0. References to it stay valid. */
+export const formerConfigNamespace = 'kube-system';
 /**
  * Renewed by the controller each time it has checked the guards. A condition in a NodeConfig stays what it was when no controller
  * runs; this Lease shows how old it is, with one write a minute for the whole cluster.
  */
 export const guardsLease = 'relet-guards';
-/** Where the controller grants configs by default. */
+/** The reason of the condition Guarded while admission policies are the guards. */
+export const guardedByPolicies = 'AdmissionPolicies';
+/** Namespaces in which configs of relet may be. */
 export const configNamespaces: readonly string[] = [configNamespace, formerConfigNamespace];
 
 /**
@@ -27,8 +30,8 @@ export const configNamespaces: readonly string[] = [configNamespace, formerConfi
  */
 const unsetAnnotation = 'relet.dev/unset';
 /**
- * Its name up to 0.1.0. Still written beside the new one: an agent of that version takes an empty spec without this annotation
- * for an assignment of the local config. Still read: NodeConfigs of a controller of that version have only this one.
+ * Its name before 0.1.0. Still written beside the new one: an agent from then takes an empty spec without this annotation
+ * for an assignment of the local config. Still read: NodeConfigs of a controller from then have only this one.
  */
 const formerUnsetAnnotation = 'relet.dev/undecided';
 
@@ -72,9 +75,13 @@ export interface NodeConfigObjectStatus {
   /** Configs changed in quick succession: the newest one is used only from this time on. */
   restartDelayedUntil?: string;
   agentVersion?: string;
+  /** Renewed by the agent while it runs. Absent with an agent of an earlier relet. */
+  lease?: AgentLease;
+  /** How long a config is on trial on this node. */
+  trialSeconds?: number;
   /** How the agent drives the kubelet: `process` when relet is its parent, `systemd` when it stays in its own unit. */
   driver?: string;
-  /** What the next start of the kubelet runs, where it is not what is active: NAMESPACE/NAME/KEY, or local. */
+  /** Config of the next kubelet start, if it is not the active one: NAMESPACE/NAME/KEY, or local. */
   nextStart?: string;
   /** The last lines of the kubelet that the error in `config` is about. */
   kubeletLog?: string[];
@@ -125,12 +132,14 @@ export interface NodeConfigCondition {
   reason: string;
   message: string;
   lastTransitionTime: string;
-  /** Of the NodeConfig, when this was decided. */
+  /** Generation of the NodeConfig when this was decided. */
   observedGeneration?: number;
 }
 
 /** Written by the node itself. Granted and Guarded, in the same list, are the controller's. */
-export const nodeConditions = ['ConfigOK', 'OnTrial', 'ActionOwed', 'UpgradeRisk', 'UnitOK'] as const;
+export const nodeConditions = ['ConfigOK', 'OnTrial', 'ActionOwed', 'UpgradeRisk', 'UnitOK', 'BootRisk'] as const;
+/** Set to True by the controller, and back to False by the agent with its next report: it costs no request of its own. */
+export const agentMissingCondition = 'AgentMissing';
 
 /** No configSource, and nobody has written the spec: no instruction. Any change of the spec is one. */
 export function isUnset({ metadata, spec }: NodeConfig): boolean {

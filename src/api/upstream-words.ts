@@ -27,9 +27,17 @@ export const upstreamWords = {
     beta: 'failed to validate config, see Kubelet log for details',
     alpha: 'failed to validate current %c',
   },
+  CannotBeChecked: {
+    beta: 'rejected: relet cannot check this config, see Kubelet log for details',
+    alpha: 'failed to check current %c',
+  },
   InternalError: { beta: internal, alpha: 'internal failure with current %c' },
   StartWouldFail: {
     beta: 'rejected: the kubelet would exit at its start with this config, see Kubelet log for details',
+    alpha: 'failed the forecast of current %c',
+  },
+  HostWouldStarve: {
+    beta: 'rejected: this config would limit the host below what it uses now, see Kubelet log for details',
     alpha: 'failed the forecast of current %c',
   },
   NodeWouldBeCutOff: {
@@ -127,11 +135,11 @@ export function reasonOfBeta(error: string): ConfigErrorReason | undefined {
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** What became of the config, by the words of an error in a Node. Unknown words count as a rejection. */
+/** Outcome of a config, derived from the error text in a Node. Unknown texts count as a rejection. */
 export function outcomeOfBeta(error: string): ConfigErrorOutcome {
   const reason = reasonOfBeta(error);
   if (reason !== undefined) return configErrors[reason].outcome;
   if (error.startsWith('failed to sync: ')) return 'not followed';
-  // What follows differs between versions of relet; no error of another kind begins like this.
+  // The rest differs between versions of relet; no error of another kind begins like this.
   return /^rolled back\b/.test(error) ? 'rolled back' : 'rejected';
 }

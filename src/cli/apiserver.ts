@@ -23,7 +23,6 @@ interface Flags {
   nodeConfigAccess: 'automatic' | 'manual';
   kubeletCertificateAuthority?: string;
   featureGates: { dynamicKubeletConfig: boolean };
-  auditLogPath?: string;
   logFormat: 'text' | 'json';
 }
 
@@ -57,17 +56,9 @@ const command = verb(
       .argParser(parseGates)
       .default({ dynamicKubeletConfig: true }, 'true'),
   )
-  .option('--audit-log-path <file>', 'append a JSON line for every request: user, request and response code')
   .addOption(new Option('--log-format <format>', 'how to log to stderr').choices(['text', 'json']).default('text'))
   // The longest flag leaves less than commander would wrap by itself.
   .configureHelp({ minWidthToWrap: 30 })
-  .addHelpText(
-    'after',
-    `
-Commands:
-  relet apiserver backup FILE --data-dir DIR    write all objects to FILE
-  relet apiserver restore FILE --data-dir DIR   restore them from FILE`,
-  )
   .action(serve);
 
 void main();
@@ -76,10 +67,6 @@ async function main(): Promise<void> {
   // The first word picked this program; bin/relet.cjs leaves it in place.
   const words = process.argv.slice(2);
   const args = words[0] === 'apiserver' ? words.slice(1) : words;
-  if (args[0] === 'backup' || args[0] === 'restore') {
-    await (await import('./apiserver-backup.js')).run(args);
-    return;
-  }
   await runVerb(command, args);
 }
 
@@ -129,7 +116,7 @@ function whyNot(error: NodeJS.ErrnoException, { dataDir, bindAddress, port }: Fl
 }
 
 function serverOptions(flags: Flags, log: Log): ApiServerOptions {
-  const { tokenAuthFile, kubeletCertificateAuthority, auditLogPath } = flags;
+  const { tokenAuthFile, kubeletCertificateAuthority } = flags;
   return {
     dataDir: flags.dataDir,
     storage: flags.storage,
@@ -143,18 +130,13 @@ function serverOptions(flags: Flags, log: Log): ApiServerOptions {
     clock: systemClock,
     random: systemRandom,
     log,
-    ...(auditLogPath === undefined ? {} : { auditLogPath }),
-    ...(tokenAuthFile === undefined ? {} : { tokens: [readTokens(tokenAuthFile, log)] }),
+    ...(tokenAuthFile === undefined
+      ? {}
+      : { tokens: [readTokenFile(readNamedBy('token-auth-file', tokenAuthFile), tokenAuthFile)] }),
     ...(kubeletCertificateAuthority === undefined
       ? {}
       : { kubeletCa: readNamedBy('kubelet-certificate-authority', kubeletCertificateAuthority) }),
   };
-}
-
-function readTokens(file: string, log: Log) {
-  const { tokens, warnings } = readTokenFile(readNamedBy('token-auth-file', file), file);
-  for (const warning of warnings) log.warn('token file', { warning });
-  return tokens;
 }
 
 function parsePort(text: string): number {

@@ -10,6 +10,8 @@ import {
   collect,
   dryRunOption,
   fillIn,
+  InvalidArgumentError,
+  kubeletVersionOption,
   oneOf,
   parseAccepted,
   parseCount,
@@ -22,7 +24,95 @@ import {
   withExamples,
 } from './command-line.js';
 
+/** As in src/audit/export.ts, which is loaded only by the export. */
+const exportFormats = ['openshift', 'talos', 'eks', 'karpenter', 'kubeadm', 'k3s', 'rke2'];
+
+/** As in src/audit/audit.ts, which is loaded only by the audit. */
+const failLevels = ['low', 'medium', 'high', 'cannot-tell', 'none'] as const;
+
 const declarations: Record<string, () => Command> = {
+  inventory: () => {
+    const command = withExamples(
+      ofFleet(
+        verb('relet inventory', 'Which values of each field exist, on how many nodes, and from where.').argument(
+          '[NODE...]',
+          'nodes; all when left out',
+        ),
+      )
+        .addOption(oneOf('-o, --output <FORMAT>', 'how it is written', ['table', 'wide', 'json', 'yaml', 'html']))
+        .option('--field <GLOB>', "only fields that match, as in 'eviction*', also where they have their default")
+        .option('--save <DIR>', 'write a file for each distinct config, and an index: for Git, and for --from')
+        .action(async (names, options) => (await import('./look/inventory.js')).inventory(names, options)),
+      [
+        ['relet inventory', 'all nodes; needs no agent'],
+        ["relet inventory --field 'eviction*' -l pool=blue", 'some fields of some nodes'],
+        ['relet inventory --save fleet && git -C fleet commit -am today', 'a history of the fleet'],
+        ['relet inventory diff monday friday', 'what changed between two of them'],
+      ],
+    );
+    command
+      .command('diff')
+      .description('Compare two saved inventories')
+      .argument('<A>', 'directory of --save')
+      .argument('<B>', 'directory of --save')
+      .addOption(oneOf('-o, --output <FORMAT>', 'how the difference is written', ['text', 'json']))
+      .addHelpText('after', '\nExit codes: 0 no difference, 1 a difference, 2 could not compare.')
+      .action(async (a, b, options) => (await import('./look/inventory.js')).inventoryDiff(a, b, options));
+    return command;
+  },
+
+  audit: () =>
+    withExamples(
+      ofFleet(
+        verb('relet audit', 'Check what kubelets run with against benchmarks: CIS, STIG, NSA/CISA.').argument(
+          '[FILE|NODE...]',
+          'configs, or nodes; all nodes when left out',
+        ),
+      )
+        .addOption(oneOf('-o, --output <FORMAT>', 'how it is written', ['table', 'json', 'sarif', 'junit', 'html']))
+        .addOption(oneOf('--fail-on <LEVEL>', 'exit with 1 from this severity on', failLevels))
+        .option('--only <NAME,...>', 'cis, stig, nsa, or checks, such as CIS-4.2.1 or V-242391', (text) =>
+          text.split(','),
+        )
+        .option('--waivers <FILE>', 'findings that are accepted, each with a reason and an end')
+        .option('--remediate', 'write a set for each pool with all fixes, and name what it leaves out')
+        .addOption(kubeletVersionOption())
+        .option('--flag <NAME=VALUE>', 'of files: a flag of the kubelet; may be repeated', collect)
+        .addHelpText(
+          'after',
+          '\nExit codes: 0 no finding of that level, 1 findings or an expired waiver,\n2 some nodes could not be read, or could not run.',
+        )
+        .action(async (words, options) => (await import('./look/audit.js')).auditVerb(words, options)),
+      [
+        ['relet audit', 'all nodes; needs no agent'],
+        ['relet audit -o html > audit.html', 'a page that explains each finding'],
+        ['relet audit kubelet.yaml --kubelet-version 1.34 -o sarif', 'a file, for code scanning'],
+        ['relet audit --remediate --by pool > sets.yaml', 'one set a pool, for rollout plan and rehearse'],
+      ],
+    ),
+
+  export: () =>
+    withExamples(
+      verb('relet export', 'Write an overlay in the format of a system that relet does not change.')
+        .argument('<SOURCE>', "file with an overlay, a config or sets ('-' is standard input), set/NAME, or node/NAME")
+        .requiredOption('--to <FORMAT>', exportFormats.join(', '), (word) => {
+          if (exportFormats.includes(word)) return word;
+          throw new InvalidArgumentError(`Choose one of ${exportFormats.join(', ')}.`);
+        })
+        .option('--name <NAME>', 'of the object; of OpenShift also the pool', 'worker')
+        .option(
+          '--target-version <VERSION>',
+          'of Talos, or of the Kubernetes of k3s and RKE2; the newest when left out',
+        )
+        .option('--lossy', 'leave out, and name, fields that the target cannot express')
+        .action(async (source, options) => (await import('./look/export.js')).exportVerb(source, options)),
+      [
+        ['relet export overlay.yaml --to openshift --name worker', 'a KubeletConfig for a pool'],
+        ['relet audit --remediate | relet export - --to talos --lossy', 'the fixes of an audit'],
+        ['relet export node/node-1 --to eks', 'what a node has otherwise than the defaults'],
+      ],
+    ),
+
   get: () =>
     withExamples(
       verb('relet get', 'The nodes and their configs at a glance.')
@@ -45,7 +135,7 @@ const declarations: Record<string, () => Command> = {
   describe: () =>
     withExamples(
       verb('relet describe', "Everything about one node's config, and the next step to take.")
-        .argument('<NODE>', 'node')
+        .argument('<NODE>', 'name of a node')
         .action(async (name, options) => (await import('./look/describe.js')).describe(name, options)),
       [['relet describe node-1', 'with the last changes and events']],
     ),
@@ -53,7 +143,7 @@ const declarations: Record<string, () => Command> = {
   view: () =>
     withExamples(
       verb('relet view', "Print one of a node's configs.")
-        .argument('<NODE>', 'node')
+        .argument('<NODE>', 'name of a node')
         .option('--effective', 'what its kubelet runs with, flags included (default)')
         .option('--assigned', 'what it was assigned')
         .option('--active', 'what it runs, without flags')
@@ -70,7 +160,7 @@ const declarations: Record<string, () => Command> = {
   diff: () =>
     withExamples(
       verb('relet diff', 'Compare what a node runs with something else, by meaning.')
-        .argument('<NODE>', 'node')
+        .argument('<NODE>', 'name of a node')
         .argument('[OTHER]', 'file, ConfigMap or other node; what the node was assigned when left out')
         .option('--key <KEY>', 'key of the ConfigMap')
         .addOption(oneOf('-o, --output <FORMAT>', 'how the difference is written', ['text', 'json']))
@@ -86,7 +176,7 @@ const declarations: Record<string, () => Command> = {
   history: () =>
     withExamples(
       verb('relet history', 'The last 10 changes of a node: who, when, to what, why.')
-        .argument('<NODE>', 'node')
+        .argument('<NODE>', 'name of a node')
         .addOption(oneOf('-o, --output <FORMAT>', 'how it is written', ['text', 'json']))
         .action(async (name, options) => (await import('./look/history.js')).history(name, options)),
       [['relet history node-1', "'relet undo node-1 --to 3' goes to revision 3"]],
@@ -95,7 +185,7 @@ const declarations: Record<string, () => Command> = {
   wait: () =>
     withExamples(
       verb('relet wait', 'Wait until nodes run what they were assigned.')
-        .argument('[NODE...]', 'nodes')
+        .argument('[NODE...]', 'names of nodes')
         .addOption(
           oneOf('--for <GOAL>', 'active, lastKnownGood, or ok: active and without error', [
             'active',
@@ -135,7 +225,7 @@ const declarations: Record<string, () => Command> = {
     withExamples(
       changing(
         verb('relet edit', 'Change what a node is assigned, in an editor ($KUBE_EDITOR, $EDITOR, vi).')
-          .argument('<NODE>', 'node')
+          .argument('<NODE>', 'name of a node')
           .option('--overlay', 'open a whole config as an overlay'),
         ['drain', 'name', 'key'],
       ).action(async (name, options) => (await import('./change/edit.js')).edit(name, options)),
@@ -178,7 +268,7 @@ const declarations: Record<string, () => Command> = {
     withExamples(
       changing(
         verb('relet convert', 'Make overlays of whole configs: only what differs from the local config is kept.')
-          .argument('[NODE...]', 'nodes')
+          .argument('[NODE...]', 'names of nodes')
           .option('--local <FILE>', 'local config of nodes whose agent does not report it'),
         ['many', 'name', 'key'],
       ).action(async (names, options) => (await import('./change/convert.js')).convert(names, options)),
@@ -214,7 +304,7 @@ const declarations: Record<string, () => Command> = {
       changing(
         verb('relet assign', 'Assign a stored config to nodes.')
           .argument('<CONFIGMAP>', 'NAME or NAMESPACE/NAME')
-          .argument('[NODE...]', 'nodes')
+          .argument('[NODE...]', 'names of nodes')
           .option('--no-validate', 'leave validation to the node'),
         ['many', 'set', 'drain', 'key'],
       ).action(async (configMap, names, options) =>
@@ -230,7 +320,7 @@ const declarations: Record<string, () => Command> = {
 
   reset: () =>
     withExamples(
-      changing(verb('relet reset', 'Return nodes to their local config.').argument('[NODE...]', 'nodes'), [
+      changing(verb('relet reset', 'Return nodes to their local config.').argument('[NODE...]', 'names of nodes'), [
         'many',
       ]).action(async (names, options) => (await import('./change/assign.js')).reset(names, options)),
       [['relet reset node-1', 'what the kubelet was installed with']],
@@ -243,7 +333,7 @@ const declarations: Record<string, () => Command> = {
           'relet detach',
           "Return nodes to their local config and remove the agent's files from their hosts, before the agent is uninstalled.",
         )
-          .argument('[NODE...]', 'nodes')
+          .argument('[NODE...]', 'names of nodes')
           .option('--image <IMAGE>', "where the agent is gone: with a pod of this image of relet's on each node")
           .option('--host', 'this host, without the API; as root')
           .option('--unit <NAME>', "the kubelet's unit, for --image and --host", 'kubelet.service'),
@@ -265,7 +355,7 @@ const declarations: Record<string, () => Command> = {
     withExamples(
       changing(
         verb('relet undo', 'Undo the last change of a node.')
-          .argument('<NODE>', 'node')
+          .argument('<NODE>', 'name of a node')
           .option('--to <NUMBER>', "go to what this revision of 'relet history' set", parseCount),
         [],
       ).action(async (name, options) => (await import('./change/assign.js')).undo(name, options)),
@@ -281,7 +371,8 @@ const declarations: Record<string, () => Command> = {
         'relet release',
         "Let sets have nodes again: ends a hold of 'relet hold', and gives back nodes that were taken with --take-from-set.",
       )
-        .argument('<NODE...>', 'nodes')
+        .argument('<NODE...>', 'names of nodes')
+        .option('-m, --why <TEXT>', 'a reason, kept in the history of each node')
         .addOption(new Option('-o, --output <FORMAT>', 'json: the result, for a program').choices(['json']))
         .action(async (names, options) => (await import('./change/release.js')).release(names, options)),
       [['relet release node-1', 'its set assigns its own config again']],
@@ -293,8 +384,9 @@ const declarations: Record<string, () => Command> = {
         'relet hold',
         "Keep sets and commands from changing nodes, through the API, until 'relet release'. What runs there stays.",
       )
-        .argument('<NODE...>', 'nodes')
+        .argument('<NODE...>', 'names of nodes')
         .option('-m, --why <TEXT>', 'a reason, for others')
+        .option('-y, --yes', 'replace a hold that is there, without asking')
         .addOption(new Option('-o, --output <FORMAT>', 'json: the result, for a program').choices(['json']))
         .action(async (names, options) => (await import('./change/hold.js')).hold(names, options)),
       [["relet hold node-1 -m 'broken fan'", "shown by 'relet get', 'relet describe' and the status of its set"]],
@@ -303,7 +395,7 @@ const declarations: Record<string, () => Command> = {
   dismiss: () =>
     withExamples(
       verb('relet dismiss', 'Drop what is left to do on hosts after a change: a drain, a state file, a reboot.')
-        .argument('<NODE...>', 'nodes')
+        .argument('<NODE...>', 'names of nodes')
         .action(async (names, options) => (await import('./change/dismiss.js')).dismiss(names, options)),
       [['relet dismiss node-1', 'when it was done in another way, or is not needed']],
     ),
@@ -323,6 +415,16 @@ const declarations: Record<string, () => Command> = {
       ],
     ),
 };
+
+/** Commands that look at effective configs, of a cluster or of an inventory that was saved. */
+const ofFleet = (command: Command): Command =>
+  command
+    .option('-l, --selector <LABELS>', 'only nodes with these labels')
+    .option('--by <LABEL>', 'the label that names the pools; found from sets, labels and versions when left out')
+    .option('--from <DIR>', "read what 'relet inventory --save DIR' wrote, instead of a cluster")
+    .addOption(
+      new Option('--node-timeout <TIME>', 'longest wait for one kubelet').argParser(parseTime).default(10_000, '10s'),
+    );
 
 /** Undefined where there is no such verb. */
 export function clusterCommand(name: string): Command | undefined {

@@ -1,8 +1,8 @@
 /**
- * What all verbs have in common: how their arguments are declared, kubectl's connection flags among them, and how they end. 0 is well, 1 is the verb's own
+ * Parts common to all verbs: how their arguments are declared, kubectl's connection flags among them, and how they end. 0 is well, 1 is the verb's own
  * "no" (findings, a difference), 2 is "could not run": wrong usage, a file that cannot be read.
  */
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { impacts } from '../api/node-annotations.js';
 import { configNamespace } from '../api/node-config.js';
 import { knownMinor, type Minor, newestMinor, oldestMinor, parseMinor } from '../config/model.js';
@@ -112,13 +112,13 @@ const rarely: readonly (readonly [flags: string, description: string])[] = [
   ['--as-uid <UID>', 'uid to impersonate'],
 ];
 
-/** Those in daily use are shown in the help; the others are known all the same, as kubectl's are. */
+/** Some of those in daily use are shown in the help; the others are known all the same, as kubectl's are. */
 export function addConnectionFlags(
   command: Command,
   namespaceMeans = `of the ConfigMaps (default '${configNamespace}')`,
 ): void {
   command
-    .optionsGroup('Connection, as for kubectl:')
+    .optionsGroup('Connection (also --server, --token, --as, --request-timeout, as for kubectl):')
     .option('-n, --namespace <NAME>', namespaceMeans)
     .option('--context <NAME>', 'context of the kubeconfig')
     .option('--kubeconfig <FILE>', 'default $KUBECONFIG, then ~/.kube/config')
@@ -137,6 +137,14 @@ export function addConnectionFlags(
       ),
     );
   for (const [flags, description] of rarely) command.addOption(new Option(flags, description).hideHelp());
+  command.configureHelp({ visibleOptions: withoutRepeated });
+}
+
+/** Every verb has them, so that its help names them in a heading only; completion offers them all. */
+const repeated = ['--server', '--token', '--as', '--as-group', '--request-timeout'];
+
+function withoutRepeated(command: Command): Option[] {
+  return new Help().visibleOptions(command).filter(({ long }) => !repeated.includes(long ?? ''));
 }
 
 /** Milliseconds from `10s` or, as kubectl has it, a bare number of seconds. */

@@ -3,12 +3,14 @@
 import { hostname } from 'node:os';
 import { Option } from 'commander';
 import pkg from '../../package.json' with { type: 'json' };
-import { configNamespaces } from '../api/node-config.js';
+import { configNamespace } from '../api/node-config.js';
+import { CannotRun } from '../cannot-run.js';
 import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
 import { runController } from '../controller/controller.js';
 import type { GuardChoice } from '../controller/guard-plan.js';
 import { controllerMetrics, newControllerCounters } from '../controller/metrics.js';
+import { webhookSender } from '../controller/webhook.js';
 import { createClient } from '../kube/client.js';
 import { kubeconfigSource } from '../kube/identity.js';
 import { kubeconfigPaths, systemFileReader } from '../kube/kubeconfig.js';
@@ -20,13 +22,16 @@ import { InvalidArgumentError, oneOf, parseTime, runVerb, verb } from './command
 import { explained } from './explain-failure.js';
 
 interface Flags {
-  configNamespaces: readonly string[];
+  configNamespaces?: readonly string[];
   kubeconfig?: string;
   leaderElect?: boolean;
   leaderElectNamespace: string;
   metricsBindAddress: BindAddress | undefined;
   guards: GuardChoice;
   guardsSettleTime: number;
+  webhookUrl?: string;
+  webhookTokenFile?: string;
+  webhookCaFile?: string;
   logFormat: 'text' | 'json';
 }
 
@@ -35,7 +40,11 @@ export async function run(args: string[]): Promise<void> {
     'relet controller',
     'Make a NodeConfig for each Node, and let each node read exactly the configs it is assigned. Runs until it is stopped.',
   )
-    .option('--config-namespaces <LIST>', 'only ConfigMaps in these are granted', names, configNamespaces)
+    .option(
+      '--config-namespaces <LIST>',
+      `only ConfigMaps in these are granted (default: ${configNamespace}, and kube-system while nodes use configs there)`,
+      names,
+    )
     .option('--kubeconfig <FILE>', 'default $KUBECONFIG, then ~/.kube/config, then the Pod it runs in')
     .option('--leader-elect', 'work only while leading; for several at a time')
     .option('--leader-elect-namespace <NAME>', 'namespace of the Lease', 'relet-system')
@@ -48,6 +57,9 @@ export async function run(args: string[]): Promise<void> {
         .argParser(parseTime)
         .default(5000, '5s'),
     )
+    .option('--webhook-url <URL>', 'where to POST when a set halts, waits for approval, is complete or was undone')
+    .option('--webhook-token-file <FILE>', 'bearer token for it; read again when it changes')
+    .option('--webhook-ca-file <FILE>', 'certificate authorities for it, beside those of Node.js')
     .addOption(oneOf('--log-format <FORMAT>', 'how to log to stderr', ['text', 'json']))
     .action(control);
   await runVerb(command, args);
@@ -67,12 +79,13 @@ async function control(flags: Flags): Promise<void> {
     env: process.env,
     onWarning: (warning) => log.debug('the API server warns', { warning }),
   });
+  const sendNotice = webhook(flags);
   const counters = newControllerCounters();
   let isLeader = false;
   const lead = async (until: AbortSignal) => {
     isLeader = true;
     const { configNamespaces: namespaces, guards, guardsSettleTime: settleMs } = flags;
-    await runController({ client, log, counters, namespaces, guards, settleMs }, until);
+    await runController({ client, log, counters, namespaces, guards, settleMs, sendNotice }, until);
     isLeader = false;
   };
   if (flags.metricsBindAddress)
@@ -82,7 +95,10 @@ async function control(flags: Flags): Promise<void> {
       log,
       signal,
     });
-  log.info('controller', { server: client.connection.server, namespaces: flags.configNamespaces.join(',') });
+  log.info('controller', {
+    server: client.connection.server,
+    namespaces: flags.configNamespaces?.join(',') ?? 'default',
+  });
   if (flags.leaderElect) {
     const name = 'relet-controller';
     const namespace = flags.leaderElectNamespace;
@@ -97,6 +113,16 @@ async function control(flags: Flags): Promise<void> {
     });
   } else await lead(signal);
   client.close();
+}
+
+function webhook({ webhookUrl: url, webhookTokenFile: tokenFile, webhookCaFile: caFile }: Flags) {
+  if (url === undefined) {
+    if (tokenFile !== undefined || caFile !== undefined)
+      throw new CannotRun('--webhook-token-file and --webhook-ca-file need --webhook-url');
+    return undefined;
+  }
+  const common = { files: systemFileReader, env: process.env, clock: systemClock };
+  return webhookSender({ url, tokenFile, caFile, ...common, userAgent: `relet/${pkg.version} (controller)` });
 }
 
 function identity({ kubeconfig }: Flags, log: ReturnType<typeof createLog>) {

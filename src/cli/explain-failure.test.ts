@@ -1,4 +1,4 @@
-/** What people read when the API refuses. */
+/** Messages for people when the API rejects a request. */
 import { expect, test } from 'vitest';
 import { ApiError } from '../api/status.js';
 import { explained } from './explain-failure.js';

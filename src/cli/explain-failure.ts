@@ -13,12 +13,18 @@ import { ConnectionError } from '../kube/transport.js';
 import { oneLine } from '../visible-text.js';
 
 /** Other errors are returned as they are: a bug of ours, or an error of the verb itself. */
-export function explained(error: unknown, server: string): unknown {
-  const words = wordsFor(error, server);
+export function explained(error: unknown, server: string, guess?: string): unknown {
+  const words = wordsFor(error, server, guess);
   return words === undefined ? error : new CannotRun(words, { cause: error });
 }
 
-function wordsFor(error: unknown, server: string): string | undefined {
+/** The node that an error is about because there is none of this name. */
+export const missingNode = (error: unknown): string | undefined =>
+  error instanceof Error && isNotFound(error)
+    ? /^nodes "(.*)" not found$/.exec(oneLine(error.message))?.[1]
+    : undefined;
+
+function wordsFor(error: unknown, server: string, guess: string | undefined): string | undefined {
   if (!(error instanceof Error)) return undefined;
   // The hint of a plugin may have lines of its own; what a server answers may not.
   if (error instanceof ExecPluginError)
@@ -36,6 +42,9 @@ function wordsFor(error: unknown, server: string): string | undefined {
     return `the API server ${server} does not know you (401 Unauthorized); log in again, or choose another user with --context`;
   if (isForbidden(error))
     return `${message}; ask an administrator for this permission, or act as somebody else with --as ('relet doctor' lists what is needed)`;
+  const node = missingNode(error);
+  if (node !== undefined)
+    return `there is no node '${node}'; ${guess === undefined ? '' : `did you mean '${guess}'? `}'relet get' lists them`;
   if (isNotFound(error)) return notFound(message);
   if (error instanceof ApiError)
     return error.code < 500 ? `the API server rejects it: ${message}` : `the API server could not do it: ${message}`;
@@ -64,8 +73,6 @@ function remedyForKubeconfig({ message, cause }: KubeconfigError): string {
 }
 
 function notFound(message: string): string {
-  const node = /^nodes "(.*)" not found$/.exec(message)?.[1];
-  if (node !== undefined) return `there is no node '${node}'; 'relet get' lists them`;
   const configMap = /^configmaps "(.*)" not found$/.exec(message)?.[1];
   if (configMap !== undefined)
     return `there is no ConfigMap '${configMap}' there; choose its namespace with -n ('kubectl get configmaps -A -l relet.dev/kubelet-config=true' lists those made by relet)`;

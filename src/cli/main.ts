@@ -26,6 +26,9 @@ const groups: Record<string, readonly Verb[]> = {
     },
   ],
   'Look at nodes': [
+    ofCluster('inventory', 'Show which values of each field the kubelets of a cluster run with'),
+    ofCluster('audit', 'Check kubelets, or files, against CIS, STIG and NSA/CISA'),
+    ofCluster('export', 'Write an overlay in the format of another platform'),
     ofCluster('get', 'List nodes and their configs'),
     ofCluster('describe', "Show everything about one node's config, and the next step"),
     ofCluster('view', "Print one of a node's configs"),
@@ -79,6 +82,7 @@ const groups: Record<string, readonly Verb[]> = {
       summary: 'Print a script that completes relet in bash, zsh or fish',
       load: () => import('./complete/completion.js'),
     },
+    { name: 'version', summary: 'Print the version, and what relet consists of', load: () => import('./version.js') },
   ],
 };
 const verbs: readonly Verb[] = Object.values(groups).flat();
@@ -91,9 +95,11 @@ function ofCluster(name: string, summary: string): Verb {
 async function main(args: string[]): Promise<void> {
   const [first, ...rest] = args;
   if (first === undefined || first === 'help' || first === '--help' || first === '-h') return writeOut(help());
-  if (first === '--version' || first === '-V' || first === 'version') return writeOut(`${pkg.version}\n`);
+  if (first === '--version' || first === '-V') return writeOut(`${pkg.version}\n`);
   // Asked by the shells' scripts and by kubectl, not by people.
   if (first === '__complete') return (await import('./complete/complete.js')).complete(rest, verbs);
+  // By the dashboard (src/dashboard/server/children.ts).
+  if (first === '__answer') return (await import('./dashboard-answer.js')).run(rest);
   const verb = verbs.find(({ name }) => name === first);
   if (verb?.load === undefined) return unknownVerb(first);
   const { run } = await verb.load();
@@ -131,7 +137,7 @@ function unknownVerb(word: string): void {
   const names = verbs.map(({ name }) => name);
   const guess = Object.hasOwn(known, word)
     ? known[word]
-    : (nearest(word, names) ?? names.find((name) => name.startsWith(word)));
+    : (nearest(word, names, { least: word.length > 1 ? 1 : 0 }) ?? names.find((name) => name.startsWith(word)));
   const hint = guess === undefined ? "'relet --help' lists the verbs" : `did you mean 'relet ${guess}'?`;
   printError(`relet: there is no verb '${word}'; ${hint}`);
   process.exitCode = 2;

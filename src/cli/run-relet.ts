@@ -1,16 +1,19 @@
 /** Runs relet as a child process for somebody else: with their credential, a time limit, and bounded output. */
 import { type ChildProcessWithoutNullStreams, type StdioOptions, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { RunOptions, RunRelet } from '../dashboard/server/commands.js';
+import type { RunOptions, RunRelet, RunResult } from '../dashboard/server/children.js';
+import { heapOf } from '../dashboard/server/places.js';
 import { reletExecutable } from './node/kubelet-command.js';
 
 const mostOutputBytes = 16 * 1024 * 1024;
 const graceMs = 5000;
-/** Enough for a rehearsal of 15,000 nodes; one of many more ends with an error, not with the memory of the machine. */
-const mostHeapMB = 1536;
+/** Below the server, so that it answers while children compute. */
+const niceness = 10;
+/** V8 ends a process whose heap is full with one of these. */
+const outOfMemory: ReadonlySet<NodeJS.Signals> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL']);
 /** The channel between the two closes however this process ends, with SIGKILL too. The child then has nobody to work for. */
 const endWithParent = "data:text/javascript,process.once('disconnect',()=>process.exit(143)).channel.unref()";
 
@@ -25,14 +28,13 @@ export const runRelet: RunRelet = async (args, options) => {
   }
 };
 
-type Result = Awaited<ReturnType<RunRelet>>;
-
-function run(command: string[], { stdin, timeoutMs, signal, onLine }: RunOptions): Promise<Result> {
+function run(command: string[], { stdin, timeoutMs, memoryMB, signal, onLine }: RunOptions): Promise<RunResult> {
   return new Promise((resolve) => {
     // A kubeconfig may name a program that needs the environment; who asks for a command chooses nothing of it.
-    const node = [`--max-old-space-size=${mostHeapMB}`, `--import=${endWithParent}`];
+    const node = [`--max-old-space-size=${heapOf(memoryMB)}`, `--import=${endWithParent}`];
     const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', 'ipc'];
     const child = spawn(process.execPath, [...node, ...command], { stdio }) as ChildProcessWithoutNullStreams;
+    if (child.pid !== undefined) setPriority(child.pid, niceness);
     let ended = '';
     const end = (why: string) => {
       ended ||= why;
@@ -53,15 +55,19 @@ function run(command: string[], { stdin, timeoutMs, signal, onLine }: RunOptions
     // It may end before it has read all of it.
     child.stdin.on('error', () => {});
     child.stdin.end(stdin ?? '');
-    const finish = (code: number, error: string) => {
+    const finish = (result: RunResult) => {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      resolve({ ...collected, code, stderr: `${collected.stderr}${error}` });
+      resolve(result);
     };
-    child.once('error', (error) => finish(2, `relet: the command could not be started: ${error.message}\n`));
+    child.once('error', ({ message }) =>
+      finish({ ...collected, code: 2, stderr: `relet: the command could not be started: ${message}\n` }),
+    );
     child.once('close', (code, by) => {
-      if (ended !== '') finish(2, `relet: the command was ended: ${ended}\n`);
-      else finish(code ?? 2, by === null ? '' : `relet: the command was ended by ${by}\n`);
+      if (by !== null && outOfMemory.has(by)) ended ||= `it needed more than ${memoryMB} MB of memory`;
+      else if (by !== null) ended ||= `it was ended by ${by}`;
+      if (ended === '') finish({ ...collected, code: code ?? 2 });
+      else finish({ ...collected, code: 2, stderr: `relet: the command was ended: ${ended}\n`, ended });
     });
   });
 }

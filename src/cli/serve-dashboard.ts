@@ -1,5 +1,6 @@
 /** Puts the dashboard together: the page, connections to the cluster, and relet itself for its buttons. */
 import { readFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import pkg from '../../package.json' with { type: 'json' };
@@ -9,6 +10,7 @@ import { type DashboardOptions, startDashboard } from '../dashboard/server/serve
 import { createClient } from '../kube/client.js';
 import { createIdentity, type IdentitySource } from '../kube/identity.js';
 import { systemFileReader } from '../kube/kubeconfig.js';
+import { liveKeepAliveMs } from '../kube/liveness.js';
 import type { Log } from '../log.js';
 import { systemRandom } from '../random.js';
 import type { ConnectionOptions } from './command-line.js';
@@ -53,6 +55,7 @@ export async function serveDashboard(options: ServeOptions): Promise<{ url: stri
       connect: (token) =>
         token !== undefined ? clientOf(() => withToken(own, token)) : isLocal ? clientOf(own) : undefined,
       run: runRelet,
+      memoryMB: memoryMB(),
       version: pkg.version,
       clock: systemClock,
       random: systemRandom,
@@ -68,6 +71,9 @@ export async function serveDashboard(options: ServeOptions): Promise<{ url: stri
   return { url, ...(isLocal && { link: `${url}#once=${dashboard.newCode()}` }) };
 }
 
+/** That of the pod, where a cgroup limits it; else half of the machine's. */
+const memoryMB = (): number => Math.floor(Math.min(process.constrainedMemory() || Infinity, totalmem() / 2) / 2 ** 20);
+
 const clientOf = (source: IdentitySource) =>
   createClient({
     source,
@@ -75,6 +81,7 @@ const clientOf = (source: IdentitySource) =>
     random: systemRandom,
     userAgent: `relet/${pkg.version} (dashboard)`,
     env: process.env,
+    tcpKeepAliveMs: liveKeepAliveMs,
   });
 
 /** The same server; of the user in the kubeconfig nothing is used. */

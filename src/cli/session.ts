@@ -13,22 +13,26 @@ import { ApiError } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';
 import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
+import { nearest } from '../config/suggest.js';
 import { configReferences } from '../fleet/config-references.js';
 import type { ConfigReferences, ConfiguredNode } from '../fleet/configured-node.js';
 import { createClient, type KubeClient } from '../kube/client.js';
 import type { ConnectionFlags } from '../kube/connection.js';
 import { type IdentitySource, kubeconfigSource } from '../kube/identity.js';
 import { kubeconfigPaths, systemFileReader } from '../kube/kubeconfig.js';
+import { liveKeepAliveMs } from '../kube/liveness.js';
+import { nodes, resourcePath } from '../kube/resource-type.js';
 import { silentLog } from '../log.js';
+import { byName as byNodeName } from '../natural-order.js';
 import { systemRandom } from '../random.js';
 import type { ConnectionOptions } from './command-line.js';
-import { explained } from './explain-failure.js';
+import { explained, missingNode } from './explain-failure.js';
 import { openTerminal, printError, showProgress, type Terminal } from './terminal/terminal.js';
 
 export interface Session {
   client: KubeClient;
   references: ConfigReferences;
-  /** Where ConfigMaps are, unless a name says otherwise. */
+  /** Default namespace of ConfigMaps. */
   namespace: string;
   /** The namespace of --namespace; without the flag all of them. */
   scope: { namespace?: string };
@@ -79,11 +83,33 @@ export async function withSession<T>(
   } catch (error) {
     if (interrupt.signal.aborted && (error === interrupt.signal.reason || isAbort(error)))
       throw interrupt.signal.reason;
-    throw explained(error, client?.connection.server ?? '');
+    throw explained(error, client?.connection.server ?? '', client && (await nearestNode(client, missingNode(error))));
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
     client?.close();
   }
+}
+
+/** A name that is near to one that there is not, among the first 500; undefined also where the nodes cannot be listed. */
+async function nearestNode(client: KubeClient, name: string | undefined): Promise<string | undefined> {
+  if (name === undefined) return undefined;
+  try {
+    return nearest(name, await listNames(client, resourcePath(nodes, {})));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The first 500. Only metadata travels, where the server can do that. */
+export async function listNames(client: KubeClient, path: string, labelSelector?: string): Promise<string[]> {
+  const { text } = await client.raw({
+    method: 'GET',
+    path,
+    query: { limit: '500', labelSelector },
+    accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json',
+  });
+  const { items } = JSON.parse(text) as { items?: Pick<KubeObject, 'metadata'>[] | null };
+  return (items ?? []).map(({ metadata }) => metadata.name);
 }
 
 /** Recognised by its name where the verb ends. */
@@ -96,7 +122,7 @@ class Interrupted extends Error {
 
 const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
 
-/** Who asks which server, by the kubeconfig and the flags. */
+/** Credential and server from the kubeconfig and the flags. */
 export const identitySource = (options: ConnectionOptions): IdentitySource =>
   kubeconfigSource({
     ...kubeconfigPaths({ explicit: options.kubeconfig, env: process.env }),
@@ -119,6 +145,7 @@ function connect(options: ConnectionOptions): KubeClient {
     random: systemRandom,
     userAgent: `relet/${pkg.version} (cli)`,
     env,
+    tcpKeepAliveMs: liveKeepAliveMs,
     // setTimeout cannot wait longer than 24 days.
     timeoutMs: options.requestTimeout || 2 ** 31 - 1,
     onWarning: warnOnce(),
@@ -180,7 +207,7 @@ export async function selectNodes(
   const found: ConfiguredNode[] = [];
   const scope = selector === undefined ? {} : { labelSelector: selector };
   for await (const page of session.references.pages({ ...scope, signal: session.signal })) found.push(...page);
-  if (found.length > 0) return found;
+  if (found.length > 0) return found.sort(byNodeName);
   throw new CannotRun(
     selector === undefined
       ? 'the cluster has no nodes; nothing was changed'
@@ -191,7 +218,7 @@ export async function selectNodes(
 /** Nodes read at the same time. */
 const mostAtOnce = 8;
 
-/** What `read` finds of each node, in their order. With many, a line shows the progress. */
+/** Results of `read` for each node, in their order. With many, a line shows the progress. */
 export async function readEach<N, T>(
   { terminal }: Session,
   nodes: readonly N[],
@@ -241,7 +268,7 @@ async function byName({ references, signal }: Session, names: string[]): Promise
 
 const selfReviews = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews' };
 
-/** Who acts, for histories and requests: the user as the server knows it, else as the kubeconfig names it. */
+/** User name for histories and requests: as the server knows it, else as the kubeconfig names it. */
 export async function whoAmI({ client, signal }: Session): Promise<string> {
   const { user, userName } = client.connection;
   try {

@@ -67,7 +67,7 @@ const giga = 1_000_000_000n;
 const reservable = ['cpu', 'memory', 'ephemeral-storage'] as const;
 
 /**
- * What the node reports now, less what the new config reserves more than the old one. So values that flags set, and huge pages, which
+ * Allocatable resources as the node reports them now, less the increase that the new config reserves. So values that flags set, and huge pages, which
  * are in neither config, stay taken into account.
  */
 export function allocatableAfter({
@@ -98,7 +98,7 @@ function podLimit(view: ConfigView, cores: number): number {
   return perCore > 0 ? Math.min(perCore * cores, most) : most;
 }
 
-/** What is missing for this pod beside those that are admitted, in the order in which the kubelet reports it. */
+/** Resources that this pod lacks beside those that are admitted, in the order in which the kubelet reports them. */
 function shortages(pod: PodFacts, admitted: readonly PodFacts[], limits: Amounts): Map<string, bigint> {
   const short = new Map<string, bigint>();
   for (const name of ['pods', ...reservable]) {
@@ -140,7 +140,7 @@ function podsToPreempt(
   return [...nearest(bestEffort, without(short, [...next, ...last])), ...next, ...last];
 }
 
-/** What is still missing when these pods are gone. */
+/** Shortages that remain when these pods are gone. */
 function without(short: Map<string, bigint>, pods: readonly PodFacts[]): Map<string, bigint> {
   const left = new Map<string, bigint>();
   for (const [name, missing] of short) {

@@ -1,4 +1,4 @@
-/** What relet advises on although the kubelet takes it, and what looks like it and is intended. */
+/** Values that relet advises against although the kubelet accepts them, and similar ones that are intended. */
 import { describe, expect, test } from 'vitest';
 import { check } from './check.js';
 

@@ -1,5 +1,5 @@
 /**
- * What the kubelet takes without a word and the author has probably not meant: values that it does not know, addresses that it drops,
+ * Values that the kubelet accepts silently and the author probably did not intend: values that it does not know, addresses that it drops,
  * relative paths, default thresholds that are lost, a limit where none was meant. Never an error: the kubelet starts. What is often meant is left alone.
  */
 import { quote } from '../go/text.js';
@@ -22,7 +22,7 @@ export function advise(document: KubeletConfig, minor: Minor): Finding[] {
 
 const warning = (path: string, message: string): Finding => ({ severity: 'warning', source: 'relet', path, message });
 
-/** What the kubelet makes of a value that it does not know, where that is not an error. */
+/** Effect of a value that the kubelet does not know, where that is not an error. */
 const effects: Record<string, string> = {
   cgroupDriver: 'every value but systemd counts as cgroupfs',
   cpuManagerPolicy: 'it counts as none',
@@ -87,7 +87,7 @@ function relativePaths(document: KubeletConfig, minor: Minor): Finding[] {
   });
 }
 
-/** What covers a default that is not named: hosts with one file system have the same space in both. */
+/** Signals that cover a default that is not named: hosts with one file system have the same space in both. */
 const covers: Record<string, string> = {
   'imagefs.available': 'nodefs.available',
   'imagefs.inodesFree': 'nodefs.inodesFree',

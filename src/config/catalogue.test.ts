@@ -1,6 +1,6 @@
 /** The catalogue covers every field, and answers for paths inside maps and lists. */
 import { describe, expect, test } from 'vitest';
-import { entryOf, fieldImpact, mostDemanding, themes } from './catalogue.js';
+import { entryOf, fieldImpact, impactOf, mostDemanding, themes } from './catalogue.js';
 import { fields } from './fields.js';
 
 const entries = themes.flatMap(([, theme]) => Object.entries(theme));
@@ -12,6 +12,15 @@ describe('catalogue', () => {
 
   test.each(entries)('%s says what it is, why it needs that much and what can go wrong', (_path, entry) => {
     for (const text of [entry.what, entry.why, entry.risk]) expect(text).toMatch(/^[\w/].{10,}[.]$/);
+  });
+
+  test('a change that only a boot can show to be wrong says so, and not in the direction that is safe', () => {
+    const change = (before: boolean, after: boolean) => ({ path: 'protectKernelDefaults', before, after });
+    const context = { minor: 37, before: {}, after: {} };
+    expect(impactOf(change(false, true), context)?.atBoot).toContain('until the next boot');
+    expect(impactOf(change(true, false), context)).not.toHaveProperty('atBoot');
+    expect(impactOf({ path: 'maxPods', before: 1, after: 2 }, context)).not.toHaveProperty('atBoot');
+    for (const [, { atBoot }] of entries) if (atBoot !== undefined) expect(atBoot).toMatch(/^[\w/].{10,}[.]$/);
   });
 
   test('a class that changes with the kubelet changes at the stated minor', () => {

@@ -1,5 +1,5 @@
 /**
- * What changing each field on a live node needs, and why. Separate from the rest of the module: only people read it, so
+ * Requirements of changing each field on a live node, and why. Separate from the rest of the module: only people read it, so
  * only the command line carries it. Versions, defaults and flags of a field are in fields.ts.
  */
 import { apiTraffic } from './catalogue/api-traffic.js';
@@ -26,7 +26,7 @@ import { server } from './catalogue/server.js';
 import { staticPods } from './catalogue/static-pods.js';
 import { setDefaults } from './defaults.js';
 import type { Change } from './diff.js';
-import type { Minor } from './model.js';
+import { type Minor, parentPath } from './model.js';
 
 export {
   type Case,
@@ -60,7 +60,7 @@ export function entryOf(path: string): Entry | undefined {
   return byPath.get(path);
 }
 
-/** What the entry of a field says in general, for a kubelet of that minor; a single change may differ by its direction. */
+/** General entry of a field for a kubelet of that minor; a single change may differ by its direction. */
 export function fieldImpact(path: string, minor: Minor): Pick<Entry, 'needs' | 'why' | 'risk'> | undefined {
   const entry = nearestEntry(path);
   if (entry === undefined) return undefined;
@@ -78,22 +78,32 @@ export function classesOf(path: string, minor: Minor): Needs[] {
 }
 
 /**
- * What a change needs and risks on a kubelet of that minor, by its direction and by what is known of the node. Paths into maps and
+ * Needs and risks of a change on a kubelet of that minor, by its direction and by the known facts of the node. Paths into maps and
  * lists (`evictionHard[memory.available]`, `clusterDNS[0]`) are answered by their field. Undefined where there is no such field.
  */
-export function impactOf(change: Change, { before, after, minor, facts = {} }: ImpactContext): Impact | undefined {
-  const entry = nearestEntry(change.path);
-  const general = fieldImpact(change.path, minor);
-  if (entry === undefined || general === undefined) return undefined;
+export const impactOf = (change: Change, context: ImpactContext): Impact | undefined => impactsOf([change], context)[0];
+
+/** The same of many changes of one config: the defaults of both sides are set once, however many keys of a map differ. */
+export function impactsOf(changes: readonly Change[], context: ImpactContext): (Impact | undefined)[] {
+  const { before, after, minor, facts = {} } = context;
   const situation = { minor, before: setDefaults(before, minor), after: setDefaults(after, minor), facts };
+  return changes.map((change) => impactIn(situation, change));
+}
+
+function impactIn(situation: Situation, change: Change): Impact | undefined {
+  const entry = nearestEntry(change.path);
+  const general = fieldImpact(change.path, situation.minor);
+  if (entry === undefined || general === undefined) return undefined;
   const one: Partial<Case> = entry.cases?.find((each) => each.applies(change, situation)) ?? {};
   const needs = one.needs ?? general.needs;
   const risk = one.risk ?? general.risk;
+  const atBoot = one.atBoot ?? entry.atBoot ?? '';
   return {
     needs,
     ...(one.mayNeed && { mayNeed: one.mayNeed }),
     why: one.why ?? general.why,
     ...(risk !== '' && { risk }),
+    ...(atBoot !== '' && { atBoot }),
     pods: effectOf(one.pods ?? entry.pods ?? usualEffect(needs), change, situation),
   };
 }
@@ -114,12 +124,9 @@ export function mostDemanding(needs: Iterable<Needs>): Needs {
 }
 
 function nearestEntry(path: string): Entry | undefined {
-  let candidate = path.replace(/\[\d+\]/g, '[]');
-  for (;;) {
+  for (let candidate = path.replace(/\[\d+\]/g, '[]'); candidate !== ''; candidate = parentPath(candidate)) {
     const entry = byPath.get(candidate);
     if (entry !== undefined) return entry;
-    const shorter = candidate.replace(/(\[[^\]]*\]|\.[^.[\]]+)$/, '');
-    if (shorter === candidate) return undefined;
-    candidate = shorter;
   }
+  return undefined;
 }

@@ -25,7 +25,7 @@ export function examineOverlay(overlay: string, options: OverlayCheckOptions): E
     if (!(error instanceof DecodeError)) throw error;
     const findings = [...decoded.findings, ...error.findings].sort(byPlace(order));
     const result = { ...undecoded(error), findings };
-    return { result, flags: new Map(), isRead: false, placeOf: () => undefined };
+    return { result, flags: new Map(), isRead: false, unknown: [], placeOf: () => undefined };
   }
   const merged = mergeDecoded(base, decoded, { minor, overlayFile: file });
   const examined = examine(merged.text, { ...rest, ...(file !== undefined && { file }) });
@@ -39,6 +39,7 @@ export function examineOverlay(overlay: string, options: OverlayCheckOptions): E
       findings: [...merged.findings, ...found.map((finding) => place(finding, merged))].sort(byPlace(order)),
     },
     isRead: examined.isRead && decoded.error === undefined,
+    mergedText: merged.text,
     placeOf: (path) => placeIn(merged, path),
   };
 }

@@ -1,4 +1,4 @@
-/** What a field policy does not allow in a payload, with and without the local config of the node. */
+/** Payloads that a field policy rejects, with and without the local config of the node. */
 import { describe, expect, test } from 'vitest';
 import type { FieldPolicy } from '../api/field-policy.js';
 import { checkPolicy } from './check-policy.js';
@@ -60,7 +60,7 @@ describe('an overlay', () => {
     const policy = { bounds: { maxPods: { max: 250 } } };
     const text = overlay({ clusterDomain: 'new' });
     expect(messages(policy, text, local)).toEqual(["maxPods is 300, above the field policy's maximum 250"]);
-    // What the local config has is not known, and the host decides.
+    // The local config is not known, and the host decides.
     expect(messages(policy, text, undefined)).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 /**
- * What a field policy does not allow in a payload, decided before any host has it. Pure.
+ * Checks a payload against a field policy before any host has it. Pure.
  *
  *   overlay   may name only what the policy allows, also where the local config has the same value
  *   whole     may differ from the local config only where the policy allows it; where that is not known, it counts as an overlay
@@ -9,14 +9,20 @@
 import type { FieldPolicy } from '../api/field-policy.js';
 import { check } from './check.js';
 import { checkOverlay } from './check-overlay.js';
-import { DecodeError } from './decode.js';
+import { type Decoded, DecodeError, decode } from './decode.js';
 import { formatPath, isWithin, leavesOf } from './field-path.js';
-import { boundObjections, type Objection, objections, openings, type Said, saidObjections } from './field-policy.js';
+import {
+  boundObjections,
+  type Objection,
+  objections,
+  openings,
+  type WrittenPaths,
+  writtenObjections,
+} from './field-policy.js';
 import { emptyDocument } from './header.js';
 import { type LocalFile, mergeLocal } from './merge.js';
-import { type KubeletConfig, knownMinor, type Minor } from './model.js';
+import { type KubeletConfig, knownMinor, type Minor, newestMinor } from './model.js';
 import { isOverlay, readOverlay } from './overlay.js';
-import { readPlain } from './plain-document.js';
 import { shapeOf } from './shape.js';
 
 export interface PolicyCheckOptions {
@@ -27,25 +33,30 @@ export interface PolicyCheckOptions {
   flags?: readonly string[];
 }
 
-/** Nothing where the payload, or the local config, cannot be decoded: validation reports that. */
+/** Nothing where the payload cannot be decoded: validation rejects it. A local config that cannot be decoded is not known. */
 export function checkPolicy(
   policy: FieldPolicy,
   text: string,
   { minor, local, flags = [] }: PolicyCheckOptions,
 ): Objection[] {
   const options = { minor: knownMinor(minor), flags, lenient: true };
-  const said = saidBy(text, options.minor);
-  const base = local ?? [{ path: '/local', text: emptyDocument }];
+  const localEffective = local && effectiveLocal(local, options);
+  const base = local !== undefined && localEffective !== undefined ? local : [{ path: '/local', text: emptyDocument }];
   const { effective } = isOverlay(text) ? checkOverlay(text, { ...options, local: base }) : check(text, options);
-  const localEffective = local === undefined ? {} : effectiveLocal(base, options);
-  if (effective === undefined || localEffective === undefined) return [];
-  if (local === undefined) {
-    const isSaid = ({ field }: Objection) => said.sets.some((path) => isWithin(path, field));
-    return [...saidObjections(policy, said), ...boundObjections(policy, effective).filter(isSaid)];
+  if (effective === undefined) return [];
+  if (localEffective === undefined) {
+    const written = writtenPaths(text, options.minor);
+    const isWritten = ({ field }: Objection) => written.sets.some((path) => isWithin(path, field));
+    return [...writtenObjections(policy, written), ...boundObjections(policy, effective).filter(isWritten)];
   }
-  if (!isOverlay(text)) return objections(policy, effective, localEffective, options.minor);
+  if (!isOverlay(text)) {
+    // A kubelet that is newer than relet may know a field that relet does not.
+    const sets = minor > newestMinor ? writtenPaths(text, options.minor).unknown : [];
+    const unknown = writtenObjections(policy, { sets, unsets: [] });
+    return [...objections(policy, effective, localEffective, options.minor), ...unknown];
+  }
   return [
-    ...saidObjections(policy, said),
+    ...writtenObjections(policy, writtenPaths(text, options.minor)),
     ...boundObjections(policy, effective),
     ...(policy.openingAccess === 'allow' ? [] : openings(effective, localEffective)),
   ];
@@ -60,23 +71,23 @@ function effectiveLocal(local: readonly LocalFile[], options: { minor: Minor; fl
   }
 }
 
-function saidBy(text: string, minor: Minor): Said {
+function writtenPaths(text: string, minor: Minor): WrittenPaths & { unknown: readonly string[] } {
   if (isOverlay(text)) {
     const { config, unset } = readOverlay(text, { minor, strict: false }).overlay;
-    return { sets: pathsIn(config, minor), unsets: unset };
+    return { sets: pathsIn(config, minor), unsets: unset, unknown: [] };
   }
-  const { apiVersion: _apiVersion, kind: _kind, ...config } = plainFields(text);
-  return { sets: pathsIn(config, minor), unsets: [] };
+  const { config, unknown } = decoded(text, minor);
+  return { sets: [...pathsIn(config, minor), ...unknown], unsets: [], unknown };
 }
 
 const pathsIn = (config: KubeletConfig, minor: Minor): string[] =>
   leavesOf(config, shapeOf(minor)).map((parts) => formatPath(parts, minor));
 
-function plainFields(text: string): KubeletConfig {
+function decoded(text: string, minor: Minor): Pick<Decoded, 'config' | 'unknown'> {
   try {
-    return Object(readPlain(text));
-  } catch {
-    // Decoding reports what is wrong with the text.
-    return {};
+    return decode(text, { minor, strict: false });
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return { config: {}, unknown: [] };
   }
 }

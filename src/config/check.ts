@@ -13,7 +13,6 @@ import { applyFlags, type FlagError, flagAt, readCommandLine } from './flags.js'
 import { Doubts } from './follow-ups.js';
 import { forecast } from './forecast.js';
 import { placeCertificate, resolvePaths } from './host-paths.js';
-import { internalZero } from './internal-version.js';
 import {
   type CommandLine,
   type Finding,
@@ -48,13 +47,13 @@ export interface CheckResult {
   message: string;
   /** relet's forecast for an accepted document; `fails` for any other. */
   startup: 'ok' | 'fails';
-  /** Of all steps, by line. */
+  /** Findings of all steps, by line. */
   findings: Finding[];
-  /** Decoded, defaulted, overridden by flags, as on /configz; absent when it could not be decoded. */
+  /** Decoded, defaulted, overridden by the flags that relet knows, as on /configz; absent when it could not be decoded. */
   effective?: KubeletConfig;
 }
 
-/** What one step says. An empty message: it refuses nothing. */
+/** Result of one step. An empty message: it rejects nothing. */
 interface Step {
   verdict: CheckResult['verdict'];
   message: string;
@@ -74,7 +73,7 @@ export function withEffective({ result, config, isRead, flags }: Examination): C
   return { ...result, effective: config };
 }
 
-/** What was checked, also where a step refuses something. */
+/** Result of all steps, also if one of them rejects something. */
 export interface Examination {
   result: CheckResult;
   /** As decoded, before defaults and flags; undefined where nothing could be decoded. */
@@ -83,9 +82,13 @@ export interface Examination {
   config?: KubeletConfig;
   /** Those that this kubelet takes. */
   flags: CommandLine;
-  /** The command line and the document were taken as a whole. */
+  /** The document was decoded as a whole. Flags that are not known change nothing in it. */
   isRead: boolean;
-  /** Where a field or a key of a map is set: `maxPods`, `evictionHard[memory.available]`. Undefined where it is not. */
+  /** Fields of a whole config that relet does not know in this minor; a newer kubelet may. */
+  unknown: readonly string[];
+  /** For an overlay: the document that the kubelet is started with. */
+  mergedText?: string;
+  /** Place that sets a field or a key of a map: `maxPods`, `evictionHard[memory.available]`. Undefined if none does. */
   placeOf(path: string): Place | undefined;
 }
 
@@ -98,16 +101,17 @@ export function examine(text: string, options: CheckOptions): Examination {
   const { flags, errors } = readCommandLine(options.flags ?? [], minor);
   const commandLine = checkCommandLine(flags, errors, minor);
   const { decoded, step } = tryDecode(text, { minor, file, strict: options.lenient !== true });
-  // What a flag pins cannot make the document unreadable, so both are in doubt only from here on.
+  // A value that a flag pins cannot make the document unreadable, so both are in doubt only from here on.
   step.doubtful.push(...commandLine.doubtful);
   const steps = [{ ...commandLine, doubtful: [] }, step];
-  const isRead = steps.every(({ message }) => message === '');
-  if (decoded === undefined) return { result: conclude(steps, new Map()), flags, isRead, placeOf: () => undefined };
-  const { positions, config: document } = decoded;
+  const isRead = step.message === '';
+  if (decoded === undefined)
+    return { result: conclude(steps, new Map()), flags, isRead, unknown: [], placeOf: () => undefined };
+  const { positions, config: document, unknown } = decoded;
   const context = { minor, flags, ...(options.host && { host: options.host }) };
   const { config, steps: more } = checkDecoded(decoded, context, file);
   const placeOf = (path: string) => positions.get(path);
-  return { result: conclude([...steps, ...more], positions), document, config, flags, isRead, placeOf };
+  return { result: conclude([...steps, ...more], positions), document, config, flags, isRead, unknown, placeOf };
 }
 
 function checkCommandLine(flags: CommandLine, errors: readonly FlagError[], minor: Minor): Step {
@@ -149,20 +153,20 @@ function tryDecode(text: string, options: Required<DecodeOptions>): { decoded: D
 
 function checkDecoded(decoded: Decoded, { minor, flags, host }: ValidationContext, file: string) {
   const document = decoded.config;
-  const defaulted = decoded.isInternal ? internalZero(minor) : setDefaults(document, minor);
+  const defaulted = setDefaults(document, minor);
   resolvePaths(defaulted, file, minor);
   const config = applyFlags(defaulted, flags, minor);
   const context = { minor, flags, document, ...(host && { host }) };
   const { message, findings, doubtful } = validate(config, context);
-  const foreseen = forecast(config, context);
-  const stops = foreseen.filter(({ severity }) => severity === 'error');
+  const forecasts = forecast(config, context);
+  const stops = forecasts.filter(({ severity }) => severity === 'error');
   const overruled = pinned(document, config, flags, minor);
   const isPinned = (path: string) => overruled.some((finding) => path.replace(/\[.*/, '') === finding.path);
   const nothing: Step = { verdict: 'accepted', message: '', findings: [], doubtful: [] };
   const steps: Step[] = [
     { ...nothing, findings: overruled },
     { verdict: 'validate-error', message, findings, doubtful },
-    { ...nothing, findings: foreseen, doubtful: stops.map(({ path }) => path), stops: stops.length > 0 },
+    { ...nothing, findings: forecasts, doubtful: stops.map(({ path }) => path), stops: stops.length > 0 },
     { ...nothing, findings: advise(document, minor).filter(({ path }) => !isPinned(path)) },
   ];
   return { config, steps };
@@ -174,7 +178,8 @@ function conclude(steps: readonly Step[], positions: Positions): CheckResult {
   const doubts = new Doubts();
   const findings: Finding[] = [];
   for (const step of steps) {
-    findings.push(...step.findings.filter((finding) => !doubts.cover(finding)));
+    // One by one: a document may have more findings than a call takes arguments.
+    for (const finding of step.findings) if (!doubts.cover(finding)) findings.push(finding);
     for (const path of step.doubtful) doubts.add(path);
   }
   const fails = refusal !== undefined || steps.some(({ stops }) => stops);
@@ -186,7 +191,7 @@ function conclude(steps: readonly Step[], positions: Positions): CheckResult {
   };
 }
 
-/** What has no place, such as a flag, comes first. */
+/** Findings without a place, such as that of a flag, come first. */
 const byPlace = (a: Finding, b: Finding): number => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 
 function loadMessage(message: string, file: string, minor: Minor): string {

@@ -8,6 +8,7 @@ import { rfc3339 } from '../clock.js';
 import { DurationError, formatDuration, parseDuration } from '../go/duration.js';
 import { canonicalQuantity, quantityProblem, quantityRule } from '../go/quantity.js';
 import { goQuote } from '../go/quote.js';
+import { trimSpace } from '../go/text.js';
 import type { Entry, Value } from '../go/yaml/value.js';
 import { isObject } from '../json.js';
 import { setOwn } from './copy.js';
@@ -16,12 +17,12 @@ import { childPath, type Finding, type KubeletConfig, type Minor, type Position 
 import { integerRanges, type ScalarShape, type Shape, type StructShape } from './shape.js';
 
 export interface FieldsResult {
-  /** What could be decoded; a map lacks the entries that could not. */
+  /** The decodable part; a map lacks the entries that could not be decoded. */
   config: KubeletConfig;
   positions: Map<string, Position>;
   /** Everything the kubelet refuses, in the order of the document. */
   errors: Finding[];
-  /** What the kubelet's error says; undefined when it decodes. */
+  /** The kubelet's error; undefined when it decodes. */
   message: string | undefined;
   unknown: StrictNote[];
   duplicate: StrictNote[];
@@ -182,11 +183,13 @@ class FieldDecoder {
 
   private quantity(value: Value, shape: ScalarShape, path: string): unknown {
     if (value.kind === 'null') return '0';
-    const text = value.kind === 'string' ? value.value : value.kind === 'number' ? value.text : value.kind;
-    const isRaw = value.kind === 'string' && value.escaped === true;
-    const problem = isRaw ? quantityRule : quantityProblem(text.trim());
+    const written = value.kind === 'string' ? value.value : value.kind === 'number' ? value.text : value.kind;
+    const text = trimSpace(written);
+    // Only YAML has control characters in its text; in the JSON that Go makes of it they are escaped.
+    const isRaw = value.kind === 'string' && (value.escaped === true || /[\0-\x1f]/.test(written));
+    const problem = isRaw ? quantityRule : quantityProblem(text);
     if (problem !== undefined) return this.end(problem, path, value, shape);
-    return canonicalQuantity(text.trim());
+    return canonicalQuantity(text);
   }
 
   private time(value: Value, shape: ScalarShape, path: string): unknown {
@@ -250,7 +253,7 @@ function readNumber(text: string, type: ScalarShape['type']): number | bigint | 
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-export function zeroValue(shape: Shape): unknown {
+function zeroValue(shape: Shape): unknown {
   if (shape.pointer) return null;
   switch (shape.kind) {
     case 'struct':

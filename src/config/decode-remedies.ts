@@ -1,4 +1,4 @@
-/** What to write instead of a value that Go cannot decode: its error names types of Go, and not what a document should have. */
+/** Remedies for values that Go cannot decode: its error names types of Go, and not what a document should have. */
 import type { Value } from '../go/yaml/value.js';
 import { integerRanges, type ScalarShape, type Shape } from './shape.js';
 

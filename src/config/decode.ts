@@ -6,7 +6,7 @@ import { convertAlpha } from './alpha.js';
 import { decodeFields, type FieldsResult, type StrictNote } from './decode-fields.js';
 import { DocumentError, readDocument } from './document.js';
 import { fieldAt, fieldsOf } from './fields.js';
-import { type Identity, type IdentityError, identify, isAlpha, isInternal, isMeant } from './identity.js';
+import { type Identity, type IdentityError, identify, isAlpha, isMeant } from './identity.js';
 import { type Finding, type KubeletConfig, knownMinor, type Minor, type Position, type Positions } from './model.js';
 import { shapeOf } from './shape.js';
 import { deeper, nearest } from './suggest.js';
@@ -15,28 +15,28 @@ export interface DecodeOptions {
   minor: Minor;
   /** Name of the file in messages. */
   file?: string;
-  /** What the kubelet's lenient decoding forgives (unknown and duplicate fields) is an error, not a warning. Default true. */
+  /** Unknown and duplicate fields, which the kubelet's lenient decoding forgives, are errors, not warnings. Default true. */
   strict?: boolean;
 }
 
 export interface Decoded {
-  /** What the document sets, by v1beta1 field names; defaults not yet applied. */
+  /** Fields that the document sets, by v1beta1 names; defaults not yet applied. */
   config: KubeletConfig;
   findings: Finding[];
   positions: Positions;
+  /** Paths of fields that this minor does not have. */
+  unknown: readonly string[];
   /** Why the kubelet fell back to lenient decoding, as it logs it; '' when it did not. */
   lenientReason: string;
-  /** The document names the kubelet's internal version, which gets no defaults. */
-  isInternal: boolean;
   /** The document was of v1alpha1 and has been converted; kubelets from 1.11 on would not read the original. */
   isAlpha: boolean;
 }
 
-/** The kubelet would refuse to decode this. `message` is the kubelet's, as its loader returns it. */
+/** The kubelet would refuse to decode this, or relet does. `message` is the kubelet's, as its loader returns it. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
   readonly findings: Finding[];
-  /** What could be decoded all the same, with findings of its own; absent where nothing could. */
+  /** The part that could be decoded all the same, with findings of its own; absent if nothing could. */
   readonly partial: Decoded | undefined;
   constructor(message: string, findings: Finding[], partial?: Decoded) {
     super(message);
@@ -45,7 +45,7 @@ export class DecodeError extends Error {
   }
 }
 
-/** Throws DecodeError, and nothing else, when the kubelet would refuse. */
+/** Throws DecodeError, and nothing else, when the kubelet would refuse, or relet cannot read what the kubelet reads. */
 export function decode(text: string, { minor, file = 'kubelet.yaml', strict = true }: DecodeOptions): Decoded {
   if (text === '') {
     const message = `kubelet config file ${goQuote(file)} was empty`;
@@ -65,10 +65,8 @@ function decodeText(text: string, minor: Minor, strict: boolean, prefix: string)
   const { identity, errors } = identify(document, text, minor);
   const [first] = errors;
   if (first !== undefined && !isReadable(document, identity, minor)) throw refusal(prefix, [first]);
-  const internal = isInternal(identity);
   const alpha = isAlpha(identity);
-  // The internal type has no JSON names, so nothing in the document fits it.
-  const shape = internal ? { ...shapeOf(minor), fields: new Map() } : shapeOf(minor);
+  const shape = shapeOf(minor);
   const converted = alpha ? convertAlpha(document, shape, minor) : { value: document, findings: [] };
   const fields = decodeFields(converted.value, shape, minor);
   const decoded: Decoded = {
@@ -79,8 +77,8 @@ function decodeText(text: string, minor: Minor, strict: boolean, prefix: string)
       ...(ignoredAt === undefined ? [] : [ignored(ignoredAt)]),
     ],
     positions: fields.positions,
+    unknown: fields.unknown.map(({ path }) => path),
     lenientReason: minor < 17 ? '' : strictError(fields, duplicates),
-    isInternal: internal,
     isAlpha: alpha,
   };
   if (first !== undefined) throw refusal(prefix, errors, fields.errors, decoded);
@@ -156,7 +154,13 @@ function ignored(at: Position): Finding {
 }
 
 /** The kubelet quotes the whole document; a finding need not. */
-function problem({ message, at, remedy }: Pick<IdentityError, 'message' | 'at' | 'remedy'>): Finding {
+function problem({
+  message,
+  at,
+  remedy,
+  isOurs,
+}: Pick<IdentityError, 'message' | 'at' | 'remedy' | 'isOurs'>): Finding {
   const shown = message.replace(/^(Object '\w+' is missing) in '.*$/s, '$1');
-  return { severity: 'error', source: 'kubelet', path: '', ...at, message: shown, ...(remedy && { remedy }) };
+  const source = isOurs ? 'relet' : 'kubelet';
+  return { severity: 'error', source, path: '', ...at, message: shown, ...(remedy && { remedy }) };
 }

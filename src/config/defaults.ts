@@ -55,7 +55,7 @@ const gatedDefaults: Record<string, string> = {
   imagePullCredentialsVerificationPolicy: 'KubeletEnsureSecretPulledImages',
 };
 
-/** Who set only nodeStatusUpdateFrequency, when there was no other, keeps reporting that often. */
+/** A config that sets only nodeStatusUpdateFrequency, from the time when there was no other, keeps reporting that often. */
 function setReportFrequency(config: KubeletConfig, minor: Minor): void {
   if (minor >= 13 && config.nodeStatusReportFrequency === '0s' && config.nodeStatusUpdateFrequency !== '0s')
     config.nodeStatusReportFrequency = config.nodeStatusUpdateFrequency;

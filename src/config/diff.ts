@@ -1,5 +1,5 @@
 /**
- * What differs between two configs, by meaning: after defaults, durations and quantities as values, a missing list or map
+ * Difference between two configs, by meaning: after defaults, durations and quantities as values, a missing list or map
  * like an empty one. Maps differ key by key, lists as a whole.
  */
 import { copy, setOwn } from './copy.js';

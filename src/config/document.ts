@@ -1,4 +1,5 @@
 /** Reads the text of a document: JSON when it starts like it, YAML otherwise. */
+import { trimSpace } from '../go/text.js';
 import { type Duplicate, readYaml } from '../go/yaml/compose.js';
 import { dialectOf } from '../go/yaml/dialect.js';
 import { YamlError } from '../go/yaml/tokens.js';
@@ -10,7 +11,7 @@ export interface Document {
   value: Value;
   /** Repeated keys of a YAML document; JSON's are met while its fields are read. */
   duplicates: Duplicate[];
-  /** Where content begins that the kubelet does not look at. */
+  /** Start of content that the kubelet ignores. */
   ignoredAt?: Position;
 }
 
@@ -24,18 +25,15 @@ export class DocumentError extends Error {
   }
 }
 
-/** A ConfigMap holds less than 1 MiB, so nothing larger can ever reach a node this way. */
+/** A ConfigMap holds at most 1 MiB, so nothing larger can ever reach a node this way. */
 export const maxBytes = 1024 * 1024;
 const start: Position = { line: 1, column: 1 };
 
 export function readDocument(text: string, minor: Minor = newestMinor): Document {
-  if (text.length >= maxBytes || new TextEncoder().encode(text).length >= maxBytes)
-    throw new DocumentError(
-      'the document is 1 MiB or more; a ConfigMap holds less, and no kubelet needs as much',
-      start,
-    );
+  if (text.length > maxBytes || new TextEncoder().encode(text).length > maxBytes)
+    throw new DocumentError('the document is larger than 1 MiB; no ConfigMap holds it, and no kubelet needs it', start);
   try {
-    if (/^\s*\{/.test(text) && text.charCodeAt(0) !== 0xfeff) return { value: readJson(text), duplicates: [] };
+    if (trimSpace(text).startsWith('{')) return { value: readJson(text), duplicates: [] };
     const { value, ...rest } = readYaml(text, dialectOf(minor));
     return { value: value ?? { kind: 'null', at: start }, ...rest };
   } catch (error) {

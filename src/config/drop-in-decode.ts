@@ -12,7 +12,7 @@ import { shapeOf } from './shape.js';
 import { mergePatch, withFieldNames } from './value-patch.js';
 
 export interface DropIn {
-  /** Of what it sets. */
+  /** Positions of the fields that it sets. */
   positions: Positions;
   findings: Finding[];
 }
@@ -52,7 +52,12 @@ function read(text: string, minor: Minor): Document {
   }
 }
 
+/** Drop-ins are files of the host. Merging them need not allow the depth that Go allows. */
+const maxDepth = 1000;
+
 function duplicateIn(value: Value, path: string[]): Document['duplicates'][number] | undefined {
+  if (path.length > maxDepth)
+    throw new DocumentError(`relet reads drop-ins of at most ${maxDepth} levels, and this one is deeper`, value.at);
   const seen = new Set<string>();
   const children = value.kind === 'object' ? value.entries : [];
   for (const { key, keyAt, value: child } of children) {

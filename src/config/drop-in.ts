@@ -13,7 +13,6 @@ import { complete, decodeFields } from './decode-fields.js';
 import { setDefaults } from './defaults.js';
 import { type DropIn, decodeDropIn } from './drop-in-decode.js';
 import { resolvePaths } from './host-paths.js';
-import { stillPointers } from './internal-version.js';
 import { mergeFields, mergeKeys } from './merge-fields.js';
 import type { Finding, KubeletConfig, Minor } from './model.js';
 import { type StructShape, shapeOf } from './shape.js';
@@ -25,7 +24,7 @@ export interface DropInMerger {
   add(path: string, text: string): DropIn;
   /** Every field, as the kubelet has it in the end. */
   effective(): KubeletConfig;
-  /** What the files write, one over the other. It may mean something else than `effective`. */
+  /** The content of the files, one over the other. It may mean something else than `effective`. */
   written(): KubeletConfig;
 }
 
@@ -42,7 +41,7 @@ export function dropInMerger(base: KubeletConfig, minor: Minor): DropInMerger {
 /** 1.28: the drop-in's defaults count as if it had written them. */
 function overDefaults(base: KubeletConfig, minor: Minor): DropInMerger {
   let [effective, written] = [setDefaults(base, minor), base];
-  // Where the file has no thresholds, the kubelet takes its map of defaults itself and then writes into it: what one drop-in
+  // If the file has no thresholds, the kubelet takes its map of defaults itself and then writes into it: what one drop-in
   // sets is a default of the next.
   const isShared = !isObject(base.evictionHard);
   return {
@@ -59,6 +58,15 @@ function overDefaults(base: KubeletConfig, minor: Minor): DropInMerger {
     written: () => written,
   };
 }
+
+/** Pointers in the internal type too; all others are plain values there. */
+const stillPointers: ReadonlySet<string> = new Set([
+  'maxParallelImagePulls',
+  'memoryThrottlingFactor',
+  'singleProcessOOMKill',
+  'enableSystemLogQuery',
+  'maxContainerRestartPeriod',
+]);
 
 function overrideNonZero(base: KubeletConfig, over: KubeletConfig, shape: StructShape): KubeletConfig {
   const merged = copy(base);

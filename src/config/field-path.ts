@@ -14,7 +14,7 @@ export function formatPath(parts: readonly string[], minor: Minor): string {
   return path;
 }
 
-/** What a config sets: scalars, whole lists, keys of maps, and maps and structs that are empty. */
+/** Paths that a config sets: scalars, whole lists, keys of maps, and maps and structs that are empty. */
 export function leavesOf(config: KubeletConfig, shape: StructShape): string[][] {
   return Object.entries(config).flatMap(([name, value]) => {
     const child = shape.fields.get(name);

@@ -50,14 +50,14 @@ function whyNot({ allow, deny }: FieldPolicy, field: string): string | undefined
   return undefined;
 }
 
-/** What a payload says, whatever the local config has: `sets` are the paths of values, `unsets` may be those of whole maps. */
-export interface Said {
+/** Paths that a payload writes, whatever the local config has: `sets` are the paths of values, `unsets` may be those of whole maps. */
+export interface WrittenPaths {
   sets: readonly string[];
   unsets: readonly string[];
 }
 
 /** The fields that a payload may not even name. */
-export function saidObjections(policy: FieldPolicy, { sets, unsets }: Said): Objection[] {
+export function writtenObjections(policy: FieldPolicy, { sets, unsets }: WrittenPaths): Objection[] {
   const found = sets.map((field) => ({ field, verb: 'is set', why: whyNot(policy, field) }));
   for (const field of unsets) {
     const hidden = policy.deny?.find((pattern) => isWithin(pattern, field));

@@ -82,7 +82,7 @@ export function fieldsOf(minor: Minor): Field[] {
 /** Whether it has a value of its own: not a struct, whose fields do, and not a part of the items of a list. */
 export const isLeaf = ({ path, goType }: Field): boolean => goType !== '{}' && !path.includes('[]');
 
-/** What a document that sets nothing gets: the default of that minor, else the zero value of the type. */
+/** Value in a document that sets nothing: the default of that minor, else the zero value of the type. */
 export function defaultOf(field: Field, minor: Minor): unknown {
   for (let i = field.defaults.length - 1; i >= 0; i--) {
     const [from, value] = field.defaults[i]!;

@@ -14,7 +14,7 @@ export class FlagValueError extends Error {
   override readonly name = 'FlagValueError';
 }
 
-/** What a flag given with these values, in order, writes. `before` is what the config held. Throws FlagValueError. */
+/** Value that a flag writes, given these values in order. `before` is the value in the config. Throws FlagValueError. */
 export function readFlag(type: FlagType | 'float', values: readonly string[], before: unknown, minor: Minor): unknown {
   const last = values[values.length - 1]!;
   switch (type) {

@@ -3,18 +3,20 @@
  * they find because it is missing would disappear with the error, so it is left out. It is better to miss one than to report a
  * wrong one.
  */
-import { type Finding, parentPath } from './model.js';
+import { type Finding, fieldOf, parentPath } from './model.js';
 
 export class Doubts {
   private readonly paths = new Set<string>();
   private readonly names = new Set<string>();
-  private mentions: RegExp | undefined;
+  /** In lower case, and the most words between dots that one of them has. */
+  private readonly mentions = new Set<string>();
+  private mostWords = 1;
 
   /** The value at this path is wrong or missing; so is the gate in `featureGates[NAME]`. */
   add(path: string): void {
     if (path === '' || this.paths.has(path)) return;
     this.paths.add(path);
-    this.addName(path.replace(/\[.*$/s, ''));
+    this.addName(fieldOf(path));
     this.addName(/^featureGates\[(\w+)\]$/.exec(path)?.[1] ?? '');
   }
 
@@ -22,7 +24,8 @@ export class Doubts {
     // Fields such as address and logging are ordinary words in messages about others.
     if (!/^(port|\w*[A-Z.][\w.]*)$/.test(name)) return;
     this.names.add(name);
-    this.mentions = undefined;
+    this.mentions.add(name.toLowerCase());
+    this.mostWords = Math.max(this.mostWords, name.split('.').length);
   }
 
   /** Whether the finding is about a doubtful value, or its message names one. */
@@ -32,8 +35,20 @@ export class Doubts {
     if (this.names.has(path)) return true;
     // Without its gates nothing is known of what is behind one.
     if (this.paths.has('featureGates') && /feature|\b\w+Options\b/i.test(message)) return true;
-    this.mentions ??= new RegExp(`(?<![\\w-])(${[...this.names].join('|').replaceAll('.', '\\.')})(?![\\w-])`, 'gi');
     // Another entry of the same map or list is as good as before.
-    return [...message.matchAll(this.mentions)].some(([, name]) => !path.startsWith(`${name}[`));
+    for (const name of this.namesIn(message)) if (!path.startsWith(`${name}[`)) return true;
+    return false;
+  }
+
+  /** Word by word: one expression of all names would cost their number for each letter of each message. */
+  private *namesIn(message: string): Generator<string> {
+    for (const [run] of message.matchAll(/[\w.-]+/g)) {
+      const words = run.split('.');
+      for (let first = 0; first < words.length; first++)
+        for (let count = 1; count <= this.mostWords && first + count <= words.length; count++) {
+          const name = words.slice(first, first + count).join('.');
+          if (this.mentions.has(name.toLowerCase())) yield name;
+        }
+    }
   }
 }

@@ -1,4 +1,4 @@
-/** What stops a kubelet although it passes validation, and what looks like it and does not. */
+/** Configs that stop a kubelet although they pass validation, and similar ones that do not. */
 import { describe, expect, test } from 'vitest';
 import { casesIn, defaulted } from '../../test/config-cases.js';
 import { forecast } from './forecast.js';

@@ -1,24 +1,28 @@
-/** What passes the kubelet's validation and still stops it at start. Findings are relet's own. */
-import { foreseeCPUManager } from './forecast/cpu-manager.js';
-import { foreseeEviction } from './forecast/eviction.js';
-import { foreseeLimits } from './forecast/limits.js';
-import { foreseeMemoryManager } from './forecast/memory-manager.js';
+/** Forecast: configs that pass the kubelet's validation and still stop it at start. Findings are relet's own. */
+import { forecastCgroups } from './forecast/cgroups.js';
+import { forecastCPUManager } from './forecast/cpu-manager.js';
+import { forecastEviction } from './forecast/eviction.js';
+import { forecastKernel } from './forecast/kernel.js';
+import { forecastLimits } from './forecast/limits.js';
+import { forecastMemoryManager } from './forecast/memory-manager.js';
 import { Outlook } from './forecast/outlook.js';
-import { foreseeReservations } from './forecast/reservations.js';
-import { foreseeServing } from './forecast/serving.js';
-import { foreseeTopologyManager } from './forecast/topology-manager.js';
+import { forecastReservations } from './forecast/reservations.js';
+import { forecastServing } from './forecast/serving.js';
+import { forecastTopologyManager } from './forecast/topology-manager.js';
 import type { Finding, KubeletConfig, ValidationContext } from './model.js';
 import { viewOf } from './rules/config-view.js';
 
 const themes: readonly ((outlook: Outlook) => void)[] = [
-  foreseeEviction,
-  foreseeReservations,
-  foreseeTopologyManager,
-  foreseeCPUManager,
-  foreseeMemoryManager,
-  foreseeServing,
-  foreseeLimits,
-  foreseeHost,
+  forecastEviction,
+  forecastReservations,
+  forecastTopologyManager,
+  forecastCPUManager,
+  forecastMemoryManager,
+  forecastServing,
+  forecastLimits,
+  forecastCgroups,
+  forecastKernel,
+  forecastHost,
 ];
 
 /**
@@ -27,12 +31,12 @@ const themes: readonly ((outlook: Outlook) => void)[] = [
  */
 export function forecast(config: KubeletConfig, context: ValidationContext): Finding[] {
   const outlook = new Outlook(viewOf(config, context));
-  for (const foresee of themes) foresee(outlook);
+  for (const forecastTheme of themes) forecastTheme(outlook);
   return outlook.findings;
 }
 
-/** What only the host can decide. Nothing is said of what is not known of it. */
-function foreseeHost(outlook: Outlook): void {
+/** Checks that depend on the host. A host fact that is not known gives no finding. */
+function forecastHost(outlook: Outlook): void {
   const { view } = outlook;
   const { swap, cgroupVersion, systemd } = view.host;
   if (swap === true && view.bool('failSwapOn'))

@@ -10,7 +10,7 @@ export interface Gate {
   locked: boolean;
 }
 
-/** What gates were set to: by the document, by the flags, or by both. */
+/** Values of gates, set by the document, by the flags, or by both. */
 export type Gates = Readonly<Record<string, boolean>>;
 
 /** The gates a config sets. */
@@ -63,7 +63,12 @@ export function gatesOf(minor: Minor): string[] {
 
 /** Whether a gate is on, given the chosen ones (AllAlpha and AllBeta included) and that minor's defaults. */
 export function isGateOn(name: string, chosen: Gates, minor: Minor): boolean {
-  return isOn(name, settle([chosen], minor), minor);
+  // As settle() of this one layer has it, without walking the layer.
+  if (Object.hasOwn(chosen, name) && !isGroup(name)) return chosen[name]!;
+  const gate = gateAt(name, minor);
+  const group = gate?.stage === 'Alpha' ? 'AllAlpha' : gate?.stage === 'Beta' ? 'AllBeta' : undefined;
+  if (group !== undefined && !isGroup(name) && Object.hasOwn(chosen, group)) return chosen[group]!;
+  return gate?.default ?? false;
 }
 
 /**
@@ -102,36 +107,49 @@ export interface GateError {
 }
 
 /**
- * What the kubelet says to these layers; empty when it takes them. It walks a Go map, so with several bad gates its choice is
+ * Errors of the kubelet about these layers; empty when it accepts them. It walks a Go map, so with several bad gates its choice is
  * random: ours is alphabetical. Until 1.30 the first bad gate ends it; since then only an unknown one does.
  */
 export function gateErrors(layers: readonly Gates[], minor: Minor): GateError[] {
   const chosen: Record<string, boolean> = Object.assign(Object.create(null), ...layers);
   const errors: GateError[] = [];
+  const bad = new Set<string>();
   let hasEnded = false;
   for (const name of Object.keys(chosen).sort()) {
-    const error = gateError(name, chosen[name]!, minor);
+    const error = gateError(name, chosen[name]!, minor, { guess: errors.length < mostGuesses });
     if (error === undefined) continue;
-    errors.push(hasEnded ? { ...error, isLater: true } : error);
+    bad.add(name);
+    if (errors.length < mostErrors) errors.push(hasEnded ? { ...error, isLater: true } : error);
     hasEnded ||= minor <= 30 || gateAt(name, minor) === undefined;
   }
   if (minor < 35) return errors;
-  const bad = new Set(errors.map(({ name }) => name));
   const good = layers.map((layer) => Object.fromEntries(Object.entries(layer).filter(([name]) => !bad.has(name))));
   const others = dependencyErrors(settle(good, minor), minor);
   return [...errors, ...others.map((error) => (errors.length === 0 ? error : { ...error, isLater: true }))];
 }
 
-function gateError(name: string, value: boolean, minor: Minor): GateError | undefined {
+/** The kubelet itself reports only the first; the others are for a person, who does not read hundreds. */
+const mostErrors = 200;
+/** A guess costs a look at every gate. */
+const mostGuesses = 20;
+
+function gateError(
+  name: string,
+  value: boolean,
+  minor: Minor,
+  { guess: mayGuess }: { guess: boolean },
+): GateError | undefined {
   const gate = gateAt(name, minor);
-  if (gate === undefined)
-    return { name, message: `unrecognized ${minor === 11 ? 'key' : 'feature gate'}: ${name}`, ...guess(name, minor) };
+  if (gate === undefined) {
+    const message = `unrecognized ${minor === 11 ? 'key' : 'feature gate'}: ${name}`;
+    return { name, message, ...(mayGuess && guess(name, minor)) };
+  }
   if (!gate.locked || value === gate.default) return undefined;
   const message = `cannot set feature gate ${name} to ${value}, feature is locked to ${gate.default}`;
   return { name, message, remedy: `remove it: this kubelet has it always ${gate.default ? 'on' : 'off'}` };
 }
 
-/** What to do about a gate that a minor does not know. */
+/** Remedy for a gate that a minor does not know. */
 function guess(name: string, minor: Minor): Pick<GateError, 'remedy' | 'meant'> {
   const minors = gateNames().has(name) ? [...historyOf(name).keys()] : [];
   const last = Math.max(...minors);
@@ -168,7 +186,7 @@ function dependencyErrors(settled: ReadonlyMap<string, boolean>, minor: Minor): 
   return errors;
 }
 
-/** What the kubelet logs for gates that will go away; setting them works today and stops a later kubelet. */
+/** Log lines of the kubelet about gates that will be removed; setting them works today and stops a later kubelet. */
 export function gateWarnings(chosen: Gates, minor: Minor): GateError[] {
   if (minor < 12) return [];
   return Object.keys(chosen)

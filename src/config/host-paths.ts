@@ -1,4 +1,4 @@
-/** What the kubelet does to paths in its config: relative ones count from the file's directory, certificates get a place. */
+/** Paths in a config as the kubelet treats them: relative ones count from the file's directory, certificates get a place. */
 import { directoryOf, joinPath } from '../go/path.js';
 import { fields, isResolvedPath } from './fields.js';
 import { getField, type KubeletConfig, type Minor } from './model.js';
@@ -16,7 +16,7 @@ export function resolvePaths(config: KubeletConfig, file: string, minor: Minor):
   }
 }
 
-/** Where the kubelet puts the serving certificate it signs itself, when it is given none and may not ask for one. */
+/** Path of the serving certificate that the kubelet signs itself, if none is given and it may not request one. */
 export function placeCertificate(config: KubeletConfig, certDir: string): void {
   if (config.serverTLSBootstrap === true || config.tlsCertFile !== '' || config.tlsPrivateKeyFile !== '') return;
   config.tlsCertFile = joinPath(certDir, 'kubelet.crt');

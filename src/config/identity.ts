@@ -1,4 +1,4 @@
-/** What a document says it is, and whether the kubelet reads that as its config. */
+/** apiVersion and kind of a document, and whether the kubelet reads it as its config. */
 import { goQuote } from '../go/quote.js';
 import type { Value } from '../go/yaml/value.js';
 import { header } from './header.js';
@@ -18,6 +18,8 @@ export interface IdentityError {
   remedy?: string;
   /** The object was decoded, and is another one: the message stands alone. */
   isOther?: boolean;
+  /** The kubelet would read it. */
+  isOurs?: boolean;
 }
 
 export interface Identified {
@@ -30,7 +32,7 @@ const kubeletGroup = 'kubelet.config.k8s.io';
 
 /** apiVersion and kind, in any case as the kubelet allows for these two alone. Where one is missing, a KubeletConfiguration is assumed. */
 export function identify(document: Value, text: string, minor: Minor): Identified {
-  const { errors, apiVersion, kind, at } = readNames(document);
+  const { errors, apiVersion, kind, at, versionAt } = readNames(document);
   const parts = apiVersion === '/' ? [''] : apiVersion.split('/');
   if (parts.length > 2)
     errors.push({ message: `unexpected GroupVersion string: ${apiVersion}`, at, remedy: rightVersion });
@@ -43,7 +45,7 @@ export function identify(document: Value, text: string, minor: Minor): Identifie
       errors.push({ message: missing('apiVersion'), at: document.at, remedy: rightVersion });
   }
   const identity = { group: group!, version: version!, kind: kind || header.kind };
-  const other = otherError(identity, minor, at);
+  const other = isInternal(identity) ? internalError(versionAt) : otherError(identity, minor, at);
   return { identity, errors: other === undefined ? errors : [...errors, other] };
 }
 
@@ -54,11 +56,12 @@ interface Names {
   apiVersion: string;
   kind: string;
   at: Position;
+  versionAt: Position;
   errors: IdentityError[];
 }
 
 function readNames(document: Value): Names {
-  const names: Names = { apiVersion: '', kind: '', at: document.at, errors: [] };
+  const names: Names = { apiVersion: '', kind: '', at: document.at, versionAt: document.at, errors: [] };
   const wrong = (value: Value, target: string, remedy?: string) =>
     names.errors.push({
       message: `couldn't get version/kind; json parse error: json: cannot unmarshal ${value.kind} into Go ${target}`,
@@ -77,6 +80,7 @@ function readNames(document: Value): Names {
     if (value.kind === 'string') {
       names[name] = value.value;
       names.at = value.at;
+      if (name === 'apiVersion') names.versionAt = value.at;
     } else wrong(value, `struct field .${name} of type string`, name === 'kind' ? rightKind : rightVersion);
   }
   return names;
@@ -92,17 +96,24 @@ const otherKinds: readonly (readonly [version: string, kind: string, first: Mino
   ['v1alpha1', 'ImagePulledRecord', 33],
 ];
 
-export const isInternal = ({ group, version }: Identity): boolean => group === kubeletGroup && version === '__internal';
-
 /** Dynamic Kubelet Configuration of 1.8 and 1.9; relet converts it. */
 export const isAlpha = ({ group, version, kind }: Identity): boolean =>
   group === 'kubeletconfig' && version === 'v1alpha1' && kind === header.kind;
 
+const isInternal = ({ group, version }: Identity): boolean => group === kubeletGroup && version === '__internal';
+
+/** The kubelet reads it, by the names of the fields of its Go type. */
+const internalError = (at: Position): IdentityError => ({
+  message: `relet does not read the kubelet's internal version, which has other names of fields and no defaults`,
+  at,
+  remedy: rightVersion,
+  isOurs: true,
+});
+
 function otherError(identity: Identity, minor: Minor, at: Position): IdentityError | undefined {
   const { group, version, kind } = identity;
   const apiVersion = group === '' ? version : `${group}/${version}`;
-  if (isInternal(identity) || isAlpha(identity) || (apiVersion === header.apiVersion && kind === header.kind))
-    return undefined;
+  if (isAlpha(identity) || (apiVersion === header.apiVersion && kind === header.kind)) return undefined;
   if (group === kubeletGroup && otherKinds.some(([v, k, first]) => v === version && k === kind && first <= minor)) {
     const message = `failed to cast object to KubeletConfiguration, unexpected type: ${apiVersion}, Kind=${kind}`;
     return { message, at, isOther: true };

@@ -1,5 +1,5 @@
 /** Reads JSON strictly, keeping order, repeated keys and places. Errors are worded as Go's encoding/json words them. */
-
+import { type Level, unroll } from '../go/yaml/unroll.js';
 import type { Entry, Value } from '../go/yaml/value.js';
 import type { Position } from './model.js';
 
@@ -13,12 +13,12 @@ export class JsonError extends Error {
   }
 }
 
-/** Go allows 10000; a thousand keeps our stack safe. */
-const maxDepth = 1000;
+/** Objects and lists in each other. */
+const maxDepth = 10_000;
 
 export function readJson(text: string): Value {
   const reader = new Reader(text);
-  const value = reader.value(0);
+  const value = unroll(undefined, () => reader.begin());
   reader.skipSpace();
   if (!reader.atEnd()) reader.fail('after top-level value');
   return value;
@@ -40,6 +40,7 @@ class Reader {
   private index = 0;
   private line = 1;
   private lineStart = 0;
+  private depth = 0;
 
   constructor(text: string) {
     this.text = text;
@@ -59,16 +60,16 @@ class Reader {
     }
   }
 
-  value(depth: number): Value {
+  /** Reads a value, or what begins an object or a list. */
+  begin(): Value | Level<undefined, Value> {
     this.skipSpace();
     const at = this.position();
     const char = this.text[this.index];
-    if (depth > maxDepth) throw new JsonError('exceeded max depth', at);
     switch (char) {
       case '{':
-        return { kind: 'object', entries: this.entries(depth), at };
+        return this.object(at);
       case '[':
-        return { kind: 'array', items: this.items(depth), at };
+        return this.array(at);
       case '"':
         return this.stringValue(at);
       case 't':
@@ -92,36 +93,46 @@ class Reader {
     return { kind: 'string', value, ...(escaped && { escaped }), at };
   }
 
-  private entries(depth: number): Entry[] {
+  private *object(at: Position): Level<undefined, Value> {
     const entries: Entry[] = [];
-    this.index++;
-    this.skipSpace();
-    if (this.take('}')) return entries;
-    for (;;) {
-      this.skipSpace();
-      const keyAt = this.position();
-      if (this.text[this.index] !== '"') this.fail('looking for beginning of object key string');
-      const key = this.string();
-      this.skipSpace();
-      if (!this.take(':')) this.fail('after object key');
-      entries.push({ key, keyAt, value: this.value(depth + 1) });
-      this.skipSpace();
-      if (this.take('}')) return entries;
-      if (!this.take(',')) this.fail('after object key:value pair');
-    }
+    this.open();
+    if (!this.close('}'))
+      for (;;) {
+        this.skipSpace();
+        const keyAt = this.position();
+        if (this.text[this.index] !== '"') this.fail('looking for beginning of object key string');
+        const key = this.string();
+        this.skipSpace();
+        if (!this.take(':')) this.fail('after object key');
+        entries.push({ key, keyAt, value: yield });
+        if (this.close('}')) break;
+        if (!this.take(',')) this.fail('after object key:value pair');
+      }
+    return { kind: 'object', entries, at };
   }
 
-  private items(depth: number): Value[] {
+  private *array(at: Position): Level<undefined, Value> {
     const items: Value[] = [];
+    this.open();
+    if (!this.close(']'))
+      for (;;) {
+        items.push(yield);
+        if (this.close(']')) break;
+        if (!this.take(',')) this.fail('after array element');
+      }
+    return { kind: 'array', items, at };
+  }
+
+  private open(): void {
+    if (++this.depth > maxDepth) this.fail('exceeded max depth');
     this.index++;
+  }
+
+  private close(bracket: '}' | ']'): boolean {
     this.skipSpace();
-    if (this.take(']')) return items;
-    for (;;) {
-      items.push(this.value(depth + 1));
-      this.skipSpace();
-      if (this.take(']')) return items;
-      if (!this.take(',')) this.fail('after array element');
-    }
+    if (!this.take(bracket)) return false;
+    this.depth--;
+    return true;
   }
 
   private string(): string {

@@ -11,7 +11,15 @@ import { dropInMerger } from './drop-in.js';
 import { fields, isResolvedPath } from './fields.js';
 import { header } from './header.js';
 import { resolvePaths } from './host-paths.js';
-import { type Finding, getField, type KubeletConfig, knownMinor, type Minor, type Positions } from './model.js';
+import {
+  type Finding,
+  fieldOf,
+  getField,
+  type KubeletConfig,
+  knownMinor,
+  type Minor,
+  type Positions,
+} from './model.js';
 import { type Layer, type Origin, originOf } from './origin.js';
 import { withSetting } from './set-field.js';
 
@@ -19,22 +27,22 @@ export interface LocalFile {
   /** Absolute: relative paths in the file count from its directory. */
   path: string;
   text: string;
-  /** Where relative paths count from, when that is not the directory of the file: standard input has none. */
+  /** Base of relative paths, if it is not the directory of the file: standard input has none. */
   directory?: string;
   /** True for a first file that is from --config-dir, on a host without --config. All files after the first are drop-ins. */
   dropIn?: boolean;
 }
 
 export interface LocalConfig {
-  /** What the files set, by v1beta1 field names, paths absolute, keys sorted; without header and defaults. */
+  /** Fields that the files set, by v1beta1 names, paths absolute, keys sorted; without header and defaults. */
   config: KubeletConfig;
   /** The same as a document with its header. */
   text: string;
-  /** What the kubelet forgives in the files, and what no single file can express. */
+  /** Mistakes in the files that the kubelet forgives, and settings that no single file can express. */
   findings: Finding[];
-  /** Where each file sets what; later files win. */
+  /** The fields that each file sets; later files win. */
   layers: readonly Layer[];
-  /** Of a field, `maxPods`, or of a key of a map, `evictionHard[memory.available]`. */
+  /** Origin of a field, `maxPods`, or of a key of a map, `evictionHard[memory.available]`. */
   origin(path: string): Origin | undefined;
 }
 
@@ -66,7 +74,6 @@ const legacyDefaults = (minor: Minor): Files => ({
 function loadConfig(file: LocalFile, minor: Minor): Files {
   const { path, text } = file;
   const decoded = inFile(path, () => decode(text, { minor, file: path, strict: false }));
-  if (decoded.isInternal) throw internalVersion(path);
   resolvePaths(decoded.config, baseOf(file), minor);
   return {
     config: canonical(decoded.config),
@@ -92,11 +99,6 @@ function inFile<T>(file: string, read: () => T): T {
   }
 }
 
-function internalVersion(file: string): DecodeError {
-  const message = `local config ${file}: it is of the kubelet's internal version, which gets no defaults; write kubelet.config.k8s.io/v1beta1`;
-  return new DecodeError(message, [{ severity: 'error', source: 'relet', path: 'apiVersion', file, message }]);
-}
-
 function withDropIns(base: Files, files: readonly LocalFile[], minor: Minor): Files {
   if (files.length === 0) return base;
   const merger = inFile(files[0]!.path, () => dropInMerger(base.config, minor));
@@ -104,7 +106,7 @@ function withDropIns(base: Files, files: readonly LocalFile[], minor: Minor): Fi
   for (const file of files) {
     const { path, text } = file;
     const dropIn = inFile(path, () => merger.add(baseOf(file), text));
-    findings.push(...dropIn.findings.map((finding) => ({ ...finding, file: path })));
+    for (const finding of dropIn.findings) findings.push({ ...finding, file: path });
     layers.push(layerOf(path, dropIn.positions));
   }
   const effective = merger.effective();
@@ -132,7 +134,7 @@ function writtenAs(wanted: KubeletConfig, written: KubeletConfig, minor: Minor) 
   const differences = () => diffWhole(setDefaults(config, minor), wanted, minor);
   const change = (value: (field: string) => unknown) => {
     for (const { path } of differences()) {
-      const field = path.replace(/\[.*$/s, '');
+      const field = fieldOf(path);
       config = withSetting(config, { path: field.split('.'), value: value(field) });
     }
   };

@@ -15,9 +15,9 @@ export interface Merged {
   document: KubeletConfig;
   /** The document with sorted keys; its digest identifies the merged config. */
   text: string;
-  /** Where a value comes from: of a field, `maxPods`, or of a key of a map, `evictionHard[memory.available]`. */
+  /** Origin of the value of a field, `maxPods`, or of a key of a map, `evictionHard[memory.available]`. */
   origin(path: string): Origin | undefined;
-  /** What the kubelet forgives in the local files, and warnings about the overlay. */
+  /** Mistakes in the local files that the kubelet forgives, and warnings about the overlay. */
   findings: Finding[];
 }
 

@@ -1,4 +1,4 @@
-/** What changes from one kubelet minor to the next, whatever the config. docs/upgrades.md is made from this. */
+/** Changes from one kubelet minor to the next, whatever the config. docs/upgrades.md is made from this. */
 import { flagRows, otherFlags } from './facts/flag-rows.js';
 import { type RuleRow, ruleRows } from './facts/rule-rows.js';
 import { fields, isLeaf } from './fields.js';
@@ -12,7 +12,7 @@ import { type UpgradeFinding, upgradeCheck } from './upgrade-check.js';
 export interface MinorChanges {
   fieldsAdded: string[];
   fieldsRemoved: string[];
-  /** Of a document that sets nothing. */
+  /** Changed defaults of a document that sets nothing. */
   defaults: UpgradeFinding[];
   /** Values that are rejected from this minor on, and values that are accepted from it on. */
   rejected: RuleRow[];

@@ -45,11 +45,13 @@ export interface Finding {
   line?: number;
   column?: number;
   message: string;
-  /** What to write instead, where the message is the kubelet's and does not show it. */
+  /** Remedy, if the message is the kubelet's and does not show one. */
   remedy?: string;
+  /** The kubelet would start, and a cgroup of the host would get less than it uses now. */
+  starvesHost?: true;
 }
 
-/** What a KubeletConfigurationOverlay says. */
+/** Content of a KubeletConfigurationOverlay. */
 export interface Overlay {
   /** Fields to set, without a header. */
   config: KubeletConfig;
@@ -57,7 +59,7 @@ export interface Overlay {
   unset: string[];
 }
 
-/** What is known of the host that a config is for. Every part may be unknown; an unknown part settles nothing. */
+/** Known facts of the host that a config is for. Every part may be unknown; an unknown part settles nothing. */
 export interface Host {
   /** Linux unless said otherwise. */
   os?: 'linux' | 'windows';
@@ -69,6 +71,22 @@ export interface Host {
   numaNodes?: number;
   /** Paths known to exist (true) or to be missing (false). */
   files?: Record<string, boolean>;
+  /** By path below the root of the hierarchy, such as `/system.slice`: what it uses now, or false where there is none. */
+  cgroups?: Record<string, CgroupUse | false>;
+  /** Sysctls as the next boot sets them before the kubelet starts, by name: `kernel.panic`. */
+  sysctlsAtBoot?: Record<string, SysctlAtBoot>;
+}
+
+export interface CgroupUse {
+  /** Without what the kernel can take back at once: inactive pages of files. */
+  memoryBytes?: number;
+  pids?: number;
+}
+
+/** `by` is what sets it: a file, or the command line of the kernel. */
+export interface SysctlAtBoot {
+  value: string;
+  by: string;
 }
 
 /** The command line as parsed: each flag the kubelet knows, canonical name (`max-pods`), values in order. */
@@ -89,9 +107,21 @@ export function childPath(parent: string, child: string | number, kind: 'field' 
   return `${parent}[${child}]`;
 }
 
-/** `logging` for `logging.format`, `evictionHard` for `evictionHard[memory.available]`, '' at the top. */
+/**
+ * `logging` for `logging.format`, `evictionHard` for `evictionHard[memory.available]`, '' at the top. Always shorter, also of a key with
+ * brackets, and without a regular expression, which needs quadratic time for a key of many brackets.
+ */
 export function parentPath(path: string): string {
-  return path.replace(/(^|\.)[^.[\]]+$|\[[^\]]*\]$/, '');
+  const isKey = path.endsWith(']');
+  const end = isKey ? path.indexOf('[', path.lastIndexOf(']', path.length - 2) + 1) : path.lastIndexOf('.');
+  if (end >= 0 && (isKey || path.lastIndexOf(']') < end)) return path.slice(0, end);
+  return path.includes('[') ? fieldOf(path) : '';
+}
+
+/** The field that a path is in: `evictionHard` for `evictionHard[memory.available]`. */
+export function fieldOf(path: string): string {
+  const end = path.indexOf('[');
+  return end < 0 ? path : path.slice(0, end);
 }
 
 /** The value at a field path such as `logging.options.json.infoBufferSize`; undefined where there is none. */

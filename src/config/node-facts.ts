@@ -1,5 +1,5 @@
 /**
- * What is known of a node and of the pods on it, for the question what a change of its config does to them. Every part may be
+ * Known facts of a node and of the pods on it, for the question what a change of its config does to them. Every part may be
  * unknown; an unknown part settles nothing. `src/fleet/node-facts.ts` reads them from the API.
  */
 
@@ -11,7 +11,7 @@ export interface PodFacts {
   name: string;
   /** RFC 3339. */
   createdAt: string;
-  /** Of the whole pod: containers, init containers, sidecars and overhead. */
+  /** Requests of the whole pod: containers, init containers, sidecars and overhead. */
   requests: Amounts;
   qosClass: 'Guaranteed' | 'Burstable' | 'BestEffort';
   priority?: number;

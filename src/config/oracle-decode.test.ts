@@ -1,12 +1,12 @@
 /** Decoding, defaults and flags against what real kubelets 1.23.17 and 1.32.1 did with recorded documents. */
 import { describe, expect, test } from 'vitest';
-import { oracleCases } from '../../test/evidence/read.js';
+import { readableOracleCases } from '../../test/evidence/read.js';
 import { check } from './check.js';
 import { DecodeError, decode } from './decode.js';
 import { getField } from './model.js';
 import { sameValue } from './same-value.js';
 
-const cases = oracleCases();
+const cases = readableOracleCases();
 const file = '/base/dir/config';
 const places = (text: string) =>
   text.replaceAll(file, '<FILE>').replaceAll('/base/dir', '<DIR>').replaceAll('/base', '<BASE>');
@@ -66,7 +66,7 @@ describe('recorded kubelets', () => {
   );
 });
 
-/** What the recording itself set, or could not show. */
+/** Fields that the recording itself set, or could not show. */
 const unseen = {
   'v1.23': [
     'authentication.anonymous.enabled',

@@ -1,7 +1,7 @@
-/** Where the value of a field comes from. */
+/** Origin of the value of a field. */
 import { isObject } from '../json.js';
 import { fieldAt } from './fields.js';
-import { getField, type KubeletConfig, type Position, type Positions } from './model.js';
+import { fieldOf, getField, type KubeletConfig, type Position, type Positions } from './model.js';
 
 /** A default has a position where an overlay unsets the field. */
 export interface Origin {
@@ -17,9 +17,9 @@ export interface Layer {
   positions: Positions;
 }
 
-/** Of a field of `config` or of what is in it: `evictionHard[memory.available]`, `clusterDNS[0]`; undefined for no field. */
+/** Origin of a field of `config` or of a part of it: `evictionHard[memory.available]`, `clusterDNS[0]`; undefined for no field. */
 export function originOf(path: string, layers: readonly Layer[], config: KubeletConfig): Origin | undefined {
-  const field = path.replace(/\[.*$/s, '');
+  const field = fieldOf(path);
   if (fieldAt(field) === undefined) return undefined;
   const value = getField(config, field);
   // A list is replaced whole: what a lower layer has at the same index is not in the result.

@@ -1,4 +1,4 @@
-/** What holds for every overlay, every local config and every kubelet version. */
+/** Properties of every overlay, every local config and every kubelet version. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyMinor, configOf } from '../../test/any-config.js';

@@ -12,7 +12,7 @@ import { defaultOf, fieldAt } from './fields.js';
 import { header } from './header.js';
 import { hasOwnCertificate } from './host-paths.js';
 import { type LocalFile, mergeLocal } from './merge-local.js';
-import { childPath, getField, type KubeletConfig, knownMinor, type Minor, type Overlay } from './model.js';
+import { childPath, fieldOf, getField, type KubeletConfig, knownMinor, type Minor, type Overlay } from './model.js';
 import { type FieldSetting, withSetting } from './set-field.js';
 import { shapeAt, shapeOf } from './shape.js';
 import { withOverlay, withoutEmptyStructs } from './with-overlay.js';
@@ -49,7 +49,7 @@ export function overlayFrom({ running, local, minor }: OverlayFromOptions): Over
 
 function differingFields(base: KubeletConfig, overlay: Overlay, wanted: KubeletConfig, minor: Minor): string[] {
   const changes = diffWhole(setDefaults(withOverlay(base, overlay, minor), minor), wanted, minor);
-  return [...new Set(changes.map(({ path }) => path.replace(/\[.*$/s, '')))];
+  return [...new Set(changes.map(({ path }) => fieldOf(path)))];
 }
 
 const withUnset = ({ config, unset }: Overlay, path: string): Overlay => ({ config, unset: [...unset, path] });

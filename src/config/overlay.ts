@@ -16,7 +16,7 @@ import { decodeFields } from './decode-fields.js';
 import { type Document, DocumentError, readDocument } from './document.js';
 import { formatPath, leavesOf } from './field-path.js';
 import { fields } from './fields.js';
-import { overlayHeader } from './header.js';
+import { header, overlayHeader } from './header.js';
 import { identify } from './identity.js';
 import { type Finding, getField, knownMinor, type Minor, newestMinor, type Overlay, type Positions } from './model.js';
 import { FieldWordError, findField } from './set-field.js';
@@ -31,7 +31,7 @@ export interface DecodedOverlay {
   overlay: Overlay;
   /** In the order of the text. */
   findings: Finding[];
-  /** Of each field that is set or unset, by its path in a KubeletConfiguration. */
+  /** Position of each field that is set or unset, by its path in a KubeletConfiguration. */
   positions: Positions;
 }
 
@@ -57,6 +57,19 @@ export function isOverlay(text: string): boolean {
   }
 }
 
+/** `NodeConfigSet (relet.dev/v1alpha1)`: an object that is neither a config of the kubelet nor an overlay; undefined for all else. */
+export function otherObject(text: string): { kind: string; apiVersion: string } | undefined {
+  try {
+    const { value } = readDocument(text);
+    const { group, version, kind } = identify(value, '', newestMinor).identity;
+    const isWanted = group === header.apiVersion.split('/')[0] || group === 'kubeletconfig' || isOverlay(text);
+    const isObject = value.kind === 'object' && value.entries.some(({ key }) => key === 'kind');
+    return isWanted || !isObject ? undefined : { kind, apiVersion: group === '' ? version : `${group}/${version}` };
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Whether a text is to be read as an overlay where one is expected: whatever is not a whole config, also a text that cannot be
  * parsed. Decoding reports what is wrong with it.
@@ -78,7 +91,7 @@ export function decodeOverlay(text: string, options: DecodeOverlayOptions): Deco
   return decoded;
 }
 
-/** What could be decoded; with an error where not all could, whose findings are among the others. */
+/** Reads the decodable part; with an error if not all could be decoded, whose findings are among the others. */
 export function readOverlay(text: string, options: DecodeOverlayOptions): DecodedOverlay & { error?: DecodeError } {
   const decoder = new OverlayDecoder(knownMinor(options.minor), options.strict !== false, options.strictKeys === true);
   decoder.text(text);
@@ -116,7 +129,7 @@ class OverlayDecoder {
   private readonly minor: Minor;
   private readonly strict: boolean;
   private readonly strictKeys: boolean;
-  /** What config sets: fields and keys of maps, and everything around them. */
+  /** Paths that config sets: fields and keys of maps, and everything around them. */
   private readonly set = new Set<string>();
   private readonly around = new Set<string>();
   private readonly unsetPaths = new Set<string>();
@@ -182,7 +195,7 @@ class OverlayDecoder {
       return;
     }
     const decoded = decodeFields(value, shapeOf(this.minor), this.minor);
-    this.findings.push(...decoded.errors);
+    for (const error of decoded.errors) this.findings.push(error);
     for (const finding of strictFindings(decoded, duplicates, this.minor, this.strict))
       this.findings.push({ ...finding, source: 'relet' });
     this.overlay.config = decoded.config;
@@ -198,13 +211,14 @@ class OverlayDecoder {
     this.rejectRelativePaths();
   }
 
-  private rejectNulls(value: Value, parts: readonly string[]): void {
-    if (value.kind === 'null') {
+  private rejectNulls(value: Value, parts: readonly string[], depth = 0): void {
+    if (depth > maxDepth) this.error(parts[0] ?? '', value.at, 'nested deeper than any field of a kubelet config');
+    else if (value.kind === 'null') {
       const path = formatPath(parts, this.minor);
       this.error(path, value.at, 'null is not allowed, because kubectl apply removes it; list the field under unset');
-    } else if (value.kind === 'array') for (const item of value.items) this.rejectNulls(item, parts);
+    } else if (value.kind === 'array') for (const item of value.items) this.rejectNulls(item, parts, depth + 1);
     else if (value.kind === 'object')
-      for (const { key, value: child } of value.entries) this.rejectNulls(child, [...parts, key]);
+      for (const { key, value: child } of value.entries) this.rejectNulls(child, [...parts, key], depth + 1);
   }
 
   private rejectRelativePaths(): void {
@@ -275,3 +289,5 @@ function headerMessage(name: string, value: Value, wanted: string): string {
 const joined = (parts: readonly string[]): string => parts.join('\0');
 
 const maxGuesses = 50;
+/** No kubelet reads an overlay, so there is no need to allow what Go allows. */
+const maxDepth = 100;

@@ -52,24 +52,24 @@ describe('a setting', () => {
     expect(() => parseSetting(word, 32)).toThrow(words);
   });
 
-  const instead = (field: string) =>
+  const remedyFor = (field: string) =>
     `null is not a value; use '--unset ${field}' for the kubelet's default, or '${field}-' for the local config`;
 
   test.each([
-    ['maxPods=null', `maxPods: ${instead('maxPods')}`],
-    ['clusterDomain=null', `clusterDomain: ${instead('clusterDomain')}`],
-    ['clusterDNS=null', `clusterDNS: ${instead('clusterDNS')}`],
-    ['evictionHard=null', `evictionHard: ${instead('evictionHard')}`],
-    ['authentication=null', `authentication: ${instead('authentication')}`],
+    ['maxPods=null', `maxPods: ${remedyFor('maxPods')}`],
+    ['clusterDomain=null', `clusterDomain: ${remedyFor('clusterDomain')}`],
+    ['clusterDNS=null', `clusterDNS: ${remedyFor('clusterDNS')}`],
+    ['evictionHard=null', `evictionHard: ${remedyFor('evictionHard')}`],
+    ['authentication=null', `authentication: ${remedyFor('authentication')}`],
     [
       'evictionHard={"memory.available":null}',
-      `evictionHard[memory.available]: ${instead('evictionHard.memory.available')}`,
+      `evictionHard[memory.available]: ${remedyFor('evictionHard.memory.available')}`,
     ],
     [
       'evictionHard=memory.available=null',
-      `evictionHard[memory.available]: ${instead('evictionHard.memory.available')}`,
+      `evictionHard[memory.available]: ${remedyFor('evictionHard.memory.available')}`,
     ],
-    ['authentication={"anonymous":null}', `authentication.anonymous: ${instead('authentication.anonymous')}`],
+    ['authentication={"anonymous":null}', `authentication.anonymous: ${remedyFor('authentication.anonymous')}`],
     ['clusterDNS=["10.0.0.10",null]', 'clusterDNS: null is not a value; leave it out of the list'],
     ['clusterDNS=10.0.0.10,null', 'clusterDNS: null is not a value; leave it out of the list'],
     ['registerWithTaints=[{"key":null}]', 'registerWithTaints: null is not a value; leave it out of the list'],

@@ -7,12 +7,12 @@ export function deeper(name: string, paths: Iterable<string>): string[] {
   return found.length > 3 ? [] : found;
 }
 
-/** Undefined when nothing is near enough to be meant. */
-export function nearest(name: string, known: Iterable<string>): string | undefined {
+/** Undefined when nothing is near enough to be meant. `least`: so many wrong letters are always allowed, as in `gt` for `get`. */
+export function nearest(name: string, known: Iterable<string>, { least = 0 } = {}): string | undefined {
   const wanted = name.toLowerCase();
   let best: string | undefined;
   // A third of the letters may be wrong, at most three.
-  let limit = Math.min(3, Math.floor(wanted.length / 3)) + 1;
+  let limit = Math.max(least, Math.min(3, Math.floor(wanted.length / 3))) + 1;
   if (wanted.length > 100) return undefined;
   for (const candidate of known) {
     const distance = editDistance(wanted, candidate.toLowerCase(), limit);

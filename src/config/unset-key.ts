@@ -7,7 +7,7 @@ import { type Minor, newestMinor } from './model.js';
 const evictionMaps = ['evictionHard', 'evictionSoft', 'evictionSoftGracePeriod', 'evictionMinimumReclaim'];
 
 /**
- * What is wrong with the key in a path such as ['evictionHard', 'foo']; undefined where any kubelet knows it: a signal or a gate of
+ * Error in the key of a path such as ['evictionHard', 'foo']; undefined if any kubelet knows it: a signal or a gate of
  * another version may have to be removed from a local config.
  */
 export function unknownKey([map, key]: readonly string[], minor: Minor, { guess = true } = {}): string | undefined {

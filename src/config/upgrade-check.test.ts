@@ -1,4 +1,4 @@
-/** What an unchanged config means under another kubelet; the tables of facts, read here on their own, against what the check lists. */
+/** An unchanged config under another kubelet; the tables of facts, read here on their own, against the list of the check. */
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { casesIn } from '../../test/config-cases.js';
@@ -185,7 +185,7 @@ describe('meanings that change', () => {
       const found = findings(parse(example), step(since)).filter(about);
       expect(found).toMatchObject([{ severity, change, since, remedy }]);
       expect(findings({}, step(since)).filter(about)).toEqual([]);
-      // What is deprecated stays a note; a meaning that has changed is of no interest to later upgrades.
+      // A deprecation stays a note; a meaning that has changed is of no interest to later upgrades.
       const later = since < newestMinor ? findings(parse(example), step(since + 1)).filter(about) : [];
       expect(later).toHaveLength(change === 'deprecated' && since < newestMinor ? 1 : 0);
     },

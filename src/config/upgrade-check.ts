@@ -1,5 +1,5 @@
 /**
- * What an unchanged config means under another kubelet: each minor on the way is asked what it makes of the same document, local files
+ * Meaning of an unchanged config under another kubelet: each minor on the way interprets the same document, local files
  * and flags, and neighbours are compared.
  *
  *   rejected    a kubelet would not start with it        error; a warning where only a minor in between rejects it
@@ -23,6 +23,7 @@ import type { LocalFile } from './merge.js';
 import {
   childPath,
   type Finding,
+  fieldOf,
   getField,
   type KubeletConfig,
   knownMinor,
@@ -59,7 +60,7 @@ export interface UpgradeFinding extends Finding {
 export interface UpgradeResult {
   from: Minor;
   to: Minor;
-  /** Of the new kubelet. */
+  /** Start of the new kubelet. */
   startup: 'ok' | 'fails';
   /** Errors first, then by minor. */
   findings: UpgradeFinding[];
@@ -72,7 +73,8 @@ export function upgradeCheck(text: string, options: UpgradeOptions): UpgradeResu
   for (let minor = from; minor <= newestMinor; minor++) kubelets.set(minor, examineAt(text, minor, options));
   const way: Way = { from, to, at: (minor) => kubelets.get(minor)! };
   const rejected = rejections(way);
-  const isRejected = ({ path }: Finding) => rejected.some((one) => one.severity === 'error' && one.path === path);
+  const errors = new Set(rejected.filter(({ severity }) => severity === 'error').map(({ path }) => path));
+  const isRejected = ({ path }: Finding) => errors.has(path);
   const findings = [
     ...rejected,
     ...[
@@ -153,7 +155,7 @@ function rejection(name: string, { from, to, at }: Way): UpgradeFinding | undefi
     const only = `only on the way: kubelet ${which} would not start with it, 1.${to} does`;
     return { ...before, severity: 'warning', change: 'rejected', since, message: `${only}. ${message}` };
   }
-  // Where another error is left, nothing is won.
+  // Nothing is gained while another error is left.
   if (at(to).errors.size > 0) return undefined;
   const { remedy: _remedy, ...place } = before;
   const accepted = `kubelet 1.${from} would not start with it, and 1.${last + 1} does`;
@@ -168,7 +170,7 @@ function rejectedLater(name: string, { to, at }: Way): UpgradeFinding {
   return { ...error, ...remedyOf(error, until + 1), severity: 'note', change: 'deprecated', since: to, until, message };
 }
 
-/** What to do about an error of that minor, where the check itself does not say it. */
+/** Remedy for an error of that minor, if the check itself has none. */
 function remedyOf({ path, remedy }: Finding, since: Minor): { remedy?: string } {
   if (remedy !== undefined) return { remedy };
   const last = path.startsWith('--') ? lastMinorOf(path.slice(2)) : undefined;
@@ -178,7 +180,7 @@ function remedyOf({ path, remedy }: Finding, since: Minor): { remedy?: string } 
   return ofDefault === undefined ? {} : { remedy: ofDefault };
 }
 
-/** Of a flag that went. */
+/** Last minor of a flag that was removed. */
 function lastMinorOf(flag: string): Minor | undefined {
   let minor = newestMinor;
   while (minor >= oldestMinor && flagAt(flag, minor) === undefined) minor--;
@@ -265,7 +267,7 @@ const isSetBy = (examined: Examination, path: string, minor: Minor): boolean =>
 
 function flagOf({ flags }: Examination, path: string, minor: Minor): string | undefined {
   if (path.startsWith('--')) return path;
-  const field = path.replace(/\[.*$/s, '');
+  const field = fieldOf(path);
   const name = [...flags.keys()].find((flag) => flagAt(flag, minor)?.field === field);
   return name === undefined ? undefined : `--${name}`;
 }
@@ -310,7 +312,7 @@ function addedFinding(path: string, { minor, view, examined }: Kubelet): Upgrade
   };
 }
 
-/** What the field would be if the document did not set it. */
+/** Value of the field if the document did not set it. */
 function defaultAt(path: string, minor: Minor, { flags, document }: Examination): unknown {
   return viewOf(setDefaults({ featureGates: document?.featureGates ?? null }, minor), { minor, flags }).get(path);
 }
@@ -367,7 +369,7 @@ function deprecations({ to, at }: Way): UpgradeFinding[] {
   });
 }
 
-/** Where it is set: a flag comes before the document. Findings of a check have their place already. */
+/** Adds the place that sets the field: a flag comes before the document. Findings of a check have their place already. */
 function placed(finding: UpgradeFinding, { from, to, at }: Way): UpgradeFinding {
   const near = finding.change === 'removed' ? from : to;
   const { examined } = at(near);

@@ -51,8 +51,8 @@ describe('bounds of numbers', () => {
   ])('%s takes %i, not %i', (field, good, bad, name, rule) => {
     for (const minor of [11, 19, 20, 36]) {
       expect(messages(minor, { [field]: good })).toEqual([]);
-      const said = minor >= 20 ? name.replace(/^\w+/, field) : name;
-      expect(messages(minor, { [field]: bad })[0]).toBe(`${ic}${said} ${bad} ${rule}`);
+      const shown = minor >= 20 ? name.replace(/^\w+/, field) : name;
+      expect(messages(minor, { [field]: bad })[0]).toBe(`${ic}${shown} ${bad} ${rule}`);
     }
   });
 });

@@ -36,14 +36,14 @@ import {
 import { checkDefaultSysctls } from './rules/sysctls.js';
 import { tlsErrors } from './rules/tls.js';
 
-/** Where the kubelet stops. `gates`, `logging` and `validate` are its validation, `flags` and `dependencies` stages around it. */
+/** Stage at which the kubelet stops. `gates`, `logging` and `validate` are its validation, `flags` and `dependencies` stages around it. */
 export type Stage = 'accepted' | 'flags' | 'gates' | 'logging' | 'validate' | 'dependencies' | 'panic';
 
 export interface Validation {
   stage: Stage;
   /** The error text as this minor prints it, whole; '' when accepted. */
   message: string;
-  /** Of all stages, one for each error, with its path; check() adds line and column. An accepted config may have warnings. */
+  /** Findings of all stages, one for each error, with its path; check() adds line and column. An accepted config may have warnings. */
   findings: Finding[];
   /** Paths with an error, and gates that may have been meant. */
   doubtful: string[];
@@ -88,11 +88,15 @@ const rules: readonly ((view: ConfigView) => void)[] = [
 
 /** Validates the command line alone, before any document is read, as the kubelet does: its feature gates, its node labels. */
 export function validateCommandLine(flags: CommandLine, { minor }: { minor: Minor }): Validation {
-  const said = prefixes(minor);
+  const prefix = prefixes(minor);
   const error = flagError(flags, minor);
   return report([
-    gateRefusal('gates', flagGateErrors(flags, minor), said.gates, () => '--feature-gates'),
-    { stage: 'flags', prefix: said.flags, errors: error ? [{ path: `--${error.flag}`, message: error.message }] : [] },
+    gateRefusal('gates', flagGateErrors(flags, minor), prefix.gates, () => '--feature-gates'),
+    {
+      stage: 'flags',
+      prefix: prefix.flags,
+      errors: error ? [{ path: `--${error.flag}`, message: error.message }] : [],
+    },
   ]);
 }
 
@@ -102,14 +106,15 @@ export function validate(config: KubeletConfig, context: ValidationContext): Val
   const view = () => viewOf(config, context);
   const validation = report([...refuseGates(layers, context), ...runStages(view, context.minor)]);
   const isBad = ({ path }: Finding) => validation.doubtful.includes(path);
-  validation.findings.push(...warnAboutGates(layers[1]!, context.minor).filter((warning) => !isBad(warning)));
+  for (const warning of warnAboutGates(layers[1]!, context.minor))
+    if (!isBad(warning)) validation.findings.push(warning);
   return validation;
 }
 
-/** What one stage refuses. Each stage ends the kubelet, so that it reports only the first that refuses something; we run them all. */
+/** Errors of one stage. Each stage ends the kubelet, so that it reports only the first that rejects something; all of them run here. */
 interface Refusal {
   stage: Stage;
-  /** What the kubelet was doing, in front of its errors. */
+  /** Step of the kubelet, in front of its errors. */
   prefix: string;
   errors: readonly RuleError[];
   /** Paths in doubt besides those of the errors. */
@@ -117,16 +122,16 @@ interface Refusal {
 }
 
 function runStages(view: () => ConfigView, minor: Minor): Refusal[] {
-  const said = prefixes(minor);
+  const prefix = prefixes(minor);
   const whole = view();
   for (const rule of rules) rule(whole);
   const panic: Refusal = { stage: 'panic', prefix: 'panic: ', errors: panicsOnFlush(whole) ? [flushPanic] : [] };
-  const validated: Refusal = { stage: 'validate', prefix: said.validate, errors: whole.errors };
-  const tls: Refusal = { stage: 'dependencies', prefix: said.dependencies, errors: tlsErrors(whole) };
+  const validated: Refusal = { stage: 'validate', prefix: prefix.validate, errors: whole.errors };
+  const tls: Refusal = { stage: 'dependencies', prefix: prefix.dependencies, errors: tlsErrors(whole) };
   if (minor < 25) return [validated, panic, tls];
   const logging = view();
   checkLogging(logging);
-  return [{ stage: 'logging', prefix: said.logging, errors: logging.errors }, panic, validated, tls];
+  return [{ stage: 'logging', prefix: prefix.logging, errors: logging.errors }, panic, validated, tls];
 }
 
 const flushPanic: RuleError = { path: 'logging.flushFrequency', message: 'non-positive interval for NewTicker' };
@@ -136,11 +141,10 @@ const flushPanic: RuleError = { path: 'logging.flushFrequency', message: 'non-po
  * the document's own gates and panic.
  */
 function refuseGates(layers: readonly Gates[], { minor, document }: ValidationContext): Refusal[] {
-  const isDefaulted = document !== undefined && !String(document.apiVersion).endsWith('/__internal');
   const pathOf = (name: string) => `featureGates[${name}]`;
   const panic = 'panic: failed to merge global and in-flight KubeletConfiguration while setting defaults, error: ';
   return [
-    ...(minor >= 32 && isDefaulted
+    ...(minor >= 32 && document !== undefined
       ? [gateRefusal('panic', gateErrors([layers[0]!, gatesIn(document)], minor), panic, pathOf)]
       : []),
     gateRefusal('gates', gateErrors(layers, minor), prefixes(minor).gates, pathOf),

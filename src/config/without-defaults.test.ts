@@ -1,4 +1,4 @@
-/** What is left of a config when the kubelet's defaults are taken out. */
+/** The rest of a config when the kubelet's defaults are taken out. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { setDefaults } from './defaults.js';

@@ -7,7 +7,7 @@ import { decode } from './decode.js';
 import { setDefaults } from './defaults.js';
 import { diff } from './diff.js';
 import { encode } from './encode.js';
-import { getField, type KubeletConfig, knownMinor, type Minor } from './model.js';
+import { fieldOf, getField, type KubeletConfig, knownMinor, type Minor } from './model.js';
 import { sameValue } from './same-value.js';
 import { withSetting } from './set-field.js';
 import { type StructShape, shapeOf } from './shape.js';
@@ -18,7 +18,7 @@ export function withoutDefaults(config: KubeletConfig, minor: Minor): KubeletCon
   let small = unlike(config, setDefaults({}, known), shapeOf(known), '');
   // A default may depend on another field: what was lost is put back, until nothing is.
   for (;;) {
-    const lost = diff(read(config), read(small), known).map(({ path }) => path.replace(/\[.*$/s, ''));
+    const lost = diff(read(config), read(small), known).map(({ path }) => fieldOf(path));
     const back = lost.filter((path) => getField(small, path) === undefined && getField(config, path) !== undefined);
     if (back.length === 0) return small;
     for (const path of back) small = withSetting(small, { path: path.split('.'), value: getField(config, path) });

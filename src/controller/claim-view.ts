@@ -1,9 +1,13 @@
 /**
- * Claims of other systems in objects beside the Node, kept up to date. Most clusters have none of these systems: a resource that is
+ * Claims of other systems in objects beside the Node: kept up to date for the controller, read once for a command. Most clusters have none of these systems: a resource that is
  * not served costs a request a minute, and is watched as soon as somebody installs it.
  */
 import type { KubeObject } from '../api/object.js';
 import { isForbidden, isNotFound } from '../api/status.js';
+import type { CallOptions, KubeClient } from '../kube/client.js';
+import { createInformer } from '../kube/informer.js';
+import { leases, type ResourceType } from '../kube/resource-type.js';
+import type { Log } from '../log.js';
 import {
   leaseClaim,
   maintenanceClaim,
@@ -13,11 +17,7 @@ import {
   type NodeMaintenance,
   nodeMaintenances,
   type OtherClaims,
-} from '../fleet/node-claims.js';
-import type { KubeClient } from '../kube/client.js';
-import { createInformer } from '../kube/informer.js';
-import { leases, type ResourceType } from '../kube/resource-type.js';
-import type { Log } from '../log.js';
+} from '../rollout/drain/maintenance.js';
 
 export interface ClaimView extends OtherClaims {
   /** Each resource is listed, or known not to be served, or not to be ours to read. */
@@ -122,4 +122,35 @@ function watchOthers<T extends KubeObject>(
     },
     synced: Promise.race([informer.synced, known]),
   };
+}
+
+/** Once, for a command. `forbidden`: resources that this person may not list; where nothing serves them, nobody claims. */
+export async function readClaims(
+  client: KubeClient,
+  { signal }: CallOptions = {},
+): Promise<OtherClaims & { forbidden: string[] }> {
+  const found = new Map<string, string>();
+  const forbidden: string[] = [];
+  const list = async <T extends KubeObject>(type: ResourceType, namespace?: string): Promise<T[]> => {
+    try {
+      const scope = { ...(namespace && { namespace }), ...(signal && { signal }) };
+      return (await client.list<T>(type, scope)).items;
+    } catch (error) {
+      if (isForbidden(error)) forbidden.push(`${type.resource}.${type.group}`);
+      else if (!isNotFound(error)) throw error;
+      return [];
+    }
+  };
+  const nowMs = client.clock.now();
+  for (const lease of await list<NodeLease>(leases, medik8sNamespace)) {
+    const claim = leaseClaim(lease, nowMs);
+    if (claim !== undefined) found.set(lease.metadata.name, claim);
+  }
+  const claims = new Map<string, string>();
+  for (const type of nodeMaintenances)
+    for (const object of await list<NodeMaintenance>(type)) {
+      const claim = maintenanceClaim(type, object);
+      if (claim !== undefined) claims.set(claim.node, claim.claimant);
+    }
+  return { of: (node) => claims.get(node) ?? found.get(medik8sLease(node)), forbidden };
 }

@@ -1,11 +1,10 @@
 /** The controller's informers: caches of the resources that it reconciles, with a callback for each kind of change. */
-import { drainAnnotation } from '../api/drain.js';
 import { fieldPolicies } from '../api/field-policy.js';
-import { configLabel, type LocalConfig, type NodeConfig, nodeConfigs } from '../api/node-config.js';
-import { holdAnnotation, madeBySetLabel, type NodeConfigSet, nodeConfigSets } from '../api/node-config-set.js';
+import { type MeasuredNodeConfig, measured } from '../api/local-config.js';
+import { configLabel, nodeConfigs } from '../api/node-config.js';
+import { madeBySetLabel, type NodeConfigSet, nodeConfigSets } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { isNotFound } from '../api/status.js';
-import { maintenanceConditions } from '../fleet/node-claims.js';
 import type { KubeClient } from '../kube/client.js';
 import { createInformer, type Informer } from '../kube/informer.js';
 import {
@@ -21,14 +20,14 @@ import {
   roles,
 } from '../kube/resource-type.js';
 import type { Log } from '../log.js';
+import { type ClusterNode, keptNode, sharedLocals } from '../rollout/cluster-node.js';
 import { type ClaimView, watchClaims } from './claim-view.js';
 import { grantedConfigMap, grantLabel, type Role, type RoleBinding } from './grant-plan.js';
 import { nodeRoleLabel } from './guard-roles.js';
-import type { ClusterNode } from './set-nodes.js';
 
 export interface ClusterView {
   nodes: Informer<ClusterNode>;
-  nodeConfigs: Informer<NodeConfig>;
+  nodeConfigs: Informer<MeasuredNodeConfig>;
   sets: OptionalInformer<NodeConfigSet>;
   fieldPolicies: OptionalInformer;
   /** By namespace. */
@@ -39,7 +38,7 @@ export interface ClusterView {
   nodeRoleBindings: Informer<KubeObject>;
   policies: OptionalInformer;
   policyBindings: OptionalInformer;
-  /** Of other systems on nodes. */
+  /** Claims of other systems on nodes. */
   claims: ClaimView;
   /** All caches are synced. */
   synced: Promise<unknown>;
@@ -69,11 +68,15 @@ export function watchCluster(options: ClusterViewOptions): ClusterView {
   const { client, namespaces, signal } = options;
   const onFailure = (type: ResourceType) => (error: unknown) =>
     options.log.warn('list or watch failed, will retry', { resource: type.resource, error });
+  const onUnusable = (type: ResourceType) => ({
+    onUnusable: (key: string, error: unknown) =>
+      options.log.error('object cannot be used, ignored', { resource: type.resource, key, error }),
+  });
   const informer = <T = KubeObject>(
     type: ResourceType,
     onKey: (key: string) => void,
     more: { namespace?: string; labelSelector?: string; keep?: Keep<T> } = {},
-  ) => createInformer<T>(client, { type, signal, onKey, onFailure: onFailure(type), ...more });
+  ) => createInformer<T>(client, { type, signal, onKey, onFailure: onFailure(type), ...onUnusable(type), ...more });
   const inNamespaces = <T = KubeObject>(
     type: ResourceType,
     labelSelector: string,
@@ -93,7 +96,7 @@ export function watchCluster(options: ClusterViewOptions): ClusterView {
   };
   const view = {
     nodes: informer<ClusterNode>(nodes, options.onNode, { keep: keptNode }),
-    nodeConfigs: informer<NodeConfig>(nodeConfigs, options.onNodeConfig, { keep: nodeConfigKeeper() }),
+    nodeConfigs: informer<MeasuredNodeConfig>(nodeConfigs, options.onNodeConfig, { keep: nodeConfigKeeper() }),
     sets: optionalInformer<NodeConfigSet>(options, nodeConfigSets, options.onSet),
     fieldPolicies: optionalInformer(options, fieldPolicies, options.onFieldPolicy),
     configMaps: inNamespaces(configMaps, configLabel, options.onConfigMap, withoutContent),
@@ -199,68 +202,14 @@ function withoutContent({ apiVersion, kind, metadata }: KubeObject): KubeObject 
   };
 }
 
-/** What sets and grants need of a Node: a small part, since there may be thousands. */
-export function keptNode(node: KubeObject): ClusterNode {
-  const { metadata, spec = {}, status = {} } = node as ClusterNode;
-  const { configSource } = spec as { configSource?: unknown };
-  const { name, uid, labels, creationTimestamp, resourceVersion, annotations } = metadata;
-  const kept = Object.entries(annotations ?? {}).filter(([key]) => key === holdAnnotation || key === drainAnnotation);
-  const { capacity = {} } = status as { capacity?: Record<string, string> };
-  const gpus = Object.keys(capacity).some((key) => key === 'nvidia.com/gpu' || key.startsWith('nvidia.com/mig-'));
-  const conditions = status.conditions
-    ?.filter(({ type }) => keptConditions.has(type))
-    .map(({ type, status, reason, lastTransitionTime }) => ({
-      type,
-      status,
-      ...(reason && { reason }),
-      ...(lastTransitionTime && { lastTransitionTime }),
-    }));
-  return {
-    apiVersion: node.apiVersion,
-    kind: node.kind,
-    metadata: {
-      name,
-      ...(uid && { uid }),
-      ...(labels && { labels }),
-      ...(creationTimestamp && { creationTimestamp }),
-      ...(resourceVersion && { resourceVersion }),
-      ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }),
-    },
-    spec: {
-      ...(configSource !== undefined && { configSource }),
-      ...(spec.unschedulable && { unschedulable: true }),
-      ...(spec.taints && { taints: spec.taints }),
-    },
-    status: {
-      ...(conditions && { conditions }),
-      nodeInfo: { kubeletVersion: status.nodeInfo?.kubeletVersion ?? '' },
-    },
-    ...(gpus && { hasGpus: true }),
-  };
-}
-
-const keptConditions = new Set(['Ready', ...maintenanceConditions]);
-
-/** Nodes of a pool have the same local config: it is kept once. */
-function nodeConfigKeeper(): Keep<NodeConfig> {
-  const locals = new Map<string, LocalConfig>();
+/** Without what is large and not needed. */
+function nodeConfigKeeper(): Keep<MeasuredNodeConfig> {
+  const shared = sharedLocals();
   return (object) => {
     const { managedFields: _, ...metadata } = object.metadata;
-    const kept = { ...object, metadata } as NodeConfig;
-    const {
-      localConfig,
-      kubeletFlags: __,
-      warnings: ___,
-      changes: ____,
-      kubeletLog: _____,
-      ...status
-    } = kept.status ?? {};
+    const kept = measured({ ...object, metadata });
     if (kept.status === undefined) return kept;
-    if (localConfig === undefined) return { ...kept, status };
-    const text = JSON.stringify(localConfig);
-    const shared = locals.get(text) ?? localConfig;
-    if (locals.size > 1000) locals.clear();
-    locals.set(text, shared);
-    return { ...kept, status: { ...status, localConfig: shared } };
+    const { kubeletFlags: __, warnings: ___, changes: ____, kubeletLog: _____, ...status } = kept.status;
+    return shared({ ...kept, status });
   };
 }

@@ -14,13 +14,14 @@ import { setMaxListeners } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { aborted } from '../aborted.js';
 import { drainMarkOf, isCordoned } from '../api/drain.js';
-import { nodeConfigs } from '../api/node-config.js';
+import { type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import { madeBySetLabel } from '../api/node-config-set.js';
 import { type KubeClient, serves } from '../kube/client.js';
 import { parseKey } from '../kube/resource-type.js';
 import { type ReconcileResult, WorkQueue } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import { type ClusterView, watchCluster } from './cluster-view.js';
+import { defaultNamespaces } from './config-namespaces.js';
 import { boundNodes, configMapOf, type GrantFacts, grantedConfigMap, referencedConfigMaps } from './grant-plan.js';
 import { GrantReconciler, grantFacts } from './grants.js';
 import type { GuardChoice } from './guard-plan.js';
@@ -28,17 +29,20 @@ import { GuardReconciler } from './guards.js';
 import type { ControllerCounters } from './metrics.js';
 import { hasTaint, NewNodeReconciler } from './new-nodes.js';
 import { NodeConfigReconciler } from './node-configs.js';
+import { Notifier, type SendNotice } from './notifier.js';
 import { SetReconciler } from './sets.js';
 
 export interface ControllerOptions {
   client: KubeClient;
-  /** Only ConfigMaps in these are granted. */
-  namespaces: readonly string[];
+  /** Only ConfigMaps in these are granted. Default: see config-namespaces.ts. */
+  namespaces?: readonly string[] | undefined;
   guards: GuardChoice;
   /** How long an API server may take to enforce new policies; they are not relied on before. Default 5 s. */
   settleMs?: number;
   /** Changes of nodes are gathered for so long before their sets are reconciled: one pass reads all nodes of a set. Default 1 s. */
   gatherMs?: number;
+  /** Delivers notices of sets to a webhook. */
+  sendNotice?: SendNotice | undefined;
   log: Log;
   counters: ControllerCounters;
 }
@@ -66,14 +70,18 @@ export async function runController(options: ControllerOptions, signal: AbortSig
     logged = text;
   };
   while (!signal.aborted) {
-    const served = await serves(client, nodeConfigs, { signal }).catch((error: unknown) => {
+    const prepare = async () => {
+      if (!(await serves(client, nodeConfigs, { signal }))) return false;
+      return options.namespaces ?? defaultNamespaces({ client, log, signal });
+    };
+    const namespaces = await prepare().catch((error: unknown) => {
       if (!signal.aborted) logOnce('waiting for the API server', { error });
       return undefined;
     });
-    if (served) return new Controller(options, signal).run();
-    if (served === false)
+    if (namespaces) return new Controller({ ...options, namespaces }, signal).run();
+    if (namespaces === false)
       logOnce('waiting for the API server to serve NodeConfigs, install the chart relet-crds or apply deploy/');
-    const wait = served === false ? client.clock.sleep(pollMs, signal) : client.waitBeforeRetry(retryMs, signal);
+    const wait = namespaces === false ? client.clock.sleep(pollMs, signal) : client.waitBeforeRetry(retryMs, signal);
     await wait.catch(() => {});
   }
 }
@@ -88,8 +96,10 @@ class Controller {
   readonly #grants: GrantReconciler;
   readonly #guards: GuardReconciler;
   readonly #sets: SetReconciler;
-  /** What sets read of each Node when it was last seen: most changes of a Node are heartbeats. */
+  /** Parts of each Node that sets read, as last seen: most changes of a Node are heartbeats. */
   readonly #seenBySets = new Map<string, string>();
+  /** NodeConfigs as they were last seen: most changes of one at rest are renewals of its lease. */
+  readonly #seenConfigs = new Map<string, NodeConfig>();
   readonly #now: () => number;
   readonly #gatherMs: number;
   /** ConfigMaps that each NodeConfig referred to when it was last seen: one that it no longer refers to may lose its grant. */
@@ -100,7 +110,7 @@ class Controller {
   readonly #absentSinceMs = new Map<string, number>();
   #isSynced = false;
 
-  constructor(options: ControllerOptions, signal: AbortSignal) {
+  constructor(options: ControllerOptions & { namespaces: readonly string[] }, signal: AbortSignal) {
     const { client, namespaces, counters, log, gatherMs = defaultGatherMs } = options;
     this.#signal = signal;
     this.#gatherMs = gatherMs;
@@ -142,7 +152,13 @@ class Controller {
     this.#newNodes = new NewNodeReconciler(parts);
     this.#guards = new GuardReconciler({ ...parts, choice: options.guards, onChange: () => this.#addNodes() });
     this.#nodeConfigs = new NodeConfigReconciler({ ...parts, guards: () => this.#guards.state });
-    this.#sets = new SetReconciler(parts);
+    this.#sets = new SetReconciler({ ...parts, guards: () => this.#guards.state, notifier: this.#notifierOf(parts) });
+  }
+
+  #notifierOf({ sendNotice: send, client, log, counters, signal }: ControllerOptions & { signal: AbortSignal }) {
+    if (send === undefined) return undefined;
+    const { clock, random } = client;
+    return new Notifier({ send, clock, random, log, counters, signal, onDelivered: (set) => this.#addSet(set) });
   }
 
   async run(): Promise<void> {
@@ -240,6 +256,10 @@ class Controller {
 
   #nodeConfigChanged(name: string): void {
     if (!this.#isSynced) return;
+    if (this.#isRenewal(name)) {
+      this.#add({ kind: 'node', name });
+      return;
+    }
     this.#gatherForSets();
     this.#nodeChanged(name);
     const before = this.#referenced.get(name) ?? { assigned: undefined, all: new Set() };
@@ -253,6 +273,16 @@ class Controller {
     for (const key of new Set([...before.all, ...all])) this.#addGrant(key);
     // A ConfigMap of a set that is gone may be garbage-collected now.
     for (const key of before.all) if (!all.has(key)) this.#addSet(this.#madeBySet(key));
+  }
+
+  /** Nothing but the lease of its agent has changed: sets and grants do not depend on it. */
+  #isRenewal(name: string): boolean {
+    const [before, now] = [this.#seenConfigs.get(name), this.#view.nodeConfigs.get(name)];
+    if (now === undefined) this.#seenConfigs.delete(name);
+    else this.#seenConfigs.set(name, now);
+    if (before === undefined || now === undefined || before.status?.lease?.renewTime === now.status?.lease?.renewTime)
+      return false;
+    return isDeepStrictEqual(withoutLease(before), withoutLease(now));
   }
 
   #madeBySet(key: string): string {
@@ -288,6 +318,12 @@ class Controller {
     const sinceMs = this.#absentSinceMs.get(name);
     return sinceMs === undefined ? undefined : this.#now() - sinceMs;
   }
+}
+
+function withoutLease({ metadata, spec, status }: NodeConfig) {
+  const { resourceVersion: _, ...kept } = metadata;
+  const { lease: __, ...others } = status ?? {};
+  return { metadata: kept, spec, status: others };
 }
 
 function describeKey(key: Key): string {

@@ -48,7 +48,7 @@ export type GrantPlan =
   /** Not in a namespace that this controller grants from. */
   { kind: 'none' } | { kind: 'revoke' } | { kind: 'grant'; nodes: string[]; requeueAfterMs?: number };
 
-/** What to do with the grant of the ConfigMap `key`. Requeued when the grant of a node without a Node ends. */
+/** Plan for the grant of the ConfigMap `key`. Requeued when the grant of a node without a Node ends. */
 export function planGrant(
   key: string,
   nodeConfigs: Iterable<Pick<NodeConfig, 'metadata' | 'spec' | 'status'>>,
@@ -97,7 +97,7 @@ function whyNotGranted(key: string, { namespaces, isLabelled }: GrantFacts): Not
   if (!namespaces.includes(parseKey(key).namespace))
     return {
       reason: 'NamespaceNotAllowed',
-      message: `ConfigMap ${key} is not granted: the controller grants only those in ${namespaces.join(', ')} (--config-namespaces)`,
+      message: `ConfigMap ${key} is not granted: the controller grants only those in ${namespaces.join(', ')} (--config-namespaces); push the config to one of these and assign that`,
     };
   if (!isLabelled(key))
     return {
@@ -160,7 +160,7 @@ interface ConfigMapIdentity {
 /** Nodes in a shard. */
 export const shardSize = 500;
 
-/** Of the Role, and of the RoleBinding of a shard. The first shard has the name that the only one had up to 0.1.0. */
+/** Name of the Role, and of the RoleBinding of a shard. The first shard has the name that the only one had before 0.1.0. */
 export const grantName = (configMap: string, shard = 0): string =>
   `relet:kubelet-config:${configMap}${shard === 0 ? '' : `:${shard}`}`;
 
@@ -223,7 +223,7 @@ export function boundNodes(binding: Pick<RoleBinding, 'subjects'> | undefined): 
   return found;
 }
 
-/** Of bindings in the cache, which do not change: each NodeConfig of a ConfigMap asks for them. */
+/** Cached for bindings of the informer, which do not change: each NodeConfig of a ConfigMap reads them. */
 const bound = new WeakMap<object, ReadonlySet<string>>();
 
 function metadataFor({ namespace, name, uid }: ConfigMapIdentity) {

@@ -6,7 +6,7 @@
  * write at all.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { configNamespace, guardsLease } from '../api/node-config.js';
+import { configNamespace, guardedByPolicies, guardsLease } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
 import { guardPolicies, policyBindingObject, policyObject } from './guard-policies.js';
 
@@ -51,7 +51,7 @@ function problemsWith(guard: (typeof guardPolicies)[number], { policy, binding }
 export interface GuardedCondition {
   type: 'Guarded';
   status: 'True' | 'False';
-  reason: 'AdmissionPolicies' | 'PerNodeRoles' | 'GuardsMissing';
+  reason: typeof guardedByPolicies | 'PerNodeRoles' | 'GuardsMissing';
   message: string;
 }
 
@@ -66,7 +66,7 @@ export function guardedCondition({ inForce, problems }: GuardState): GuardedCond
     return {
       type,
       status: 'True',
-      reason: 'AdmissionPolicies',
+      reason: guardedByPolicies,
       message: `admission policies guard NodeConfigs and labelled ConfigMaps${asOf}`,
     };
   if (inForce === 'roles' && problems.length === 0)

@@ -3,6 +3,8 @@
  * the two equal. The controller compares the policies in the cluster with these, so that it reports a weakened policy as
  * well as a missing one.
  */
+import { byAnnotation } from '../api/node-annotations.js';
+import { historyAnnotation } from '../fleet/config-history.js';
 
 interface NamedRule {
   apiGroups: string[];
@@ -39,6 +41,23 @@ const mayAuthorForSets =
 /** Every field of one status but rollout is in the other, with the same value. */
 const keptIn = (a: string, b: string) =>
   `(!has(${a}.status) || ${a}.status.all(field, field == 'rollout' || (has(${b}.status) && field in ${b}.status && ${a}.status[field] == ${b}.status[field])))`;
+const annotated = (object: string, key: string) =>
+  `has(${object}.metadata.annotations) && '${key}' in ${object}.metadata.annotations`;
+const annotation = (object: string, key: string) => `${object}.metadata.annotations['${key}']`;
+const [by, history] = [byAnnotation, historyAnnotation];
+const isByUser = `${annotation('object', by)} == request.userInfo.username`;
+/** Also false where the object is created. */
+const isSame = (key: string) =>
+  `(oldObject != null && ${annotated('oldObject', key)} && ${annotation('oldObject', key)} == ${annotation('object', key)})`;
+const isPaused = (object: string) => `(has(${object}.spec.paused) && ${object}.spec.paused)`;
+const controller = "'system:serviceaccount:relet-system:relet-controller'";
+/** A field of status.rollout: removed, unchanged, or signed with the name of the user who writes it. */
+function signed(field: 'approve' | 'request'): string {
+  const [now, before] = [`object.status.rollout.${field}`, `oldObject.status.rollout.${field}`];
+  const isKept = `has(oldObject.status) && has(oldObject.status.rollout) && has(${before}) && ${before} == ${now}`;
+  const isOwn = `has(${now}.by) && ${now}.by == request.userInfo.username && request.userInfo.username != ${controller}`;
+  return `!has(${now}) || (${isKept}) || (${isOwn})`;
+}
 const hasLabel = (object: string) =>
   `${object} != null && has(${object}.metadata.labels) && 'relet.dev/kubelet-config' in ${object}.metadata.labels`;
 const cleaners = ['namespace-controller', 'generic-garbage-collector']
@@ -134,6 +153,42 @@ export const guardPolicies: readonly GuardPolicy[] = [
         expression: `${keptIn('object', 'oldObject')} && ${keptIn('oldObject', 'object')}`,
         message:
           "only who may 'reconcile' nodeconfigsets.relet.dev, which is the controller, may write more of their status than rollout",
+        reason: 'Forbidden',
+      },
+    ],
+  },
+  {
+    // Nobody is exempt: cluster-admin is named too, and the controller may only remove what people wrote.
+    name: 'relet-who-steers',
+    rules: [nodeConfigRule('nodeconfigsets/status', ['UPDATE'])],
+    matchConditions: [{ name: 'steered', expression: 'has(object.status) && has(object.status.rollout)' }],
+    validations: (['approve', 'request'] as const).map((field) => ({
+      expression: signed(field),
+      message: `status.rollout.${field}.by must be the name of the user who writes it, as 'kubectl auth whoami' shows it; 'relet rollout' writes it, and the controller only removes it`,
+      reason: 'Forbidden',
+    })),
+  },
+  {
+    name: 'relet-who-is-named',
+    rules: [
+      nodeConfigRule('nodeconfigs', ['CREATE', 'UPDATE']),
+      nodeConfigRule('nodeconfigsets', ['CREATE', 'UPDATE']),
+    ],
+    matchConditions: [{ name: 'names-somebody', expression: annotated('object', by) }],
+    validations: [
+      {
+        expression: `${isByUser} || ${isSame(by)}`,
+        message: `the annotation ${by} must be the name of the user who writes it, as 'kubectl auth whoami' shows it; remove it, or leave it as it is`,
+        reason: 'Forbidden',
+      },
+      {
+        expression: `${isByUser} || !(${annotated('object', history)}) || ${isSame(history)}`,
+        message: `the annotation ${history} is changed while ${by} names somebody else; write your own name there, or remove it (an older relet does neither)`,
+        reason: 'Forbidden',
+      },
+      {
+        expression: `${isByUser} || request.resource.resource != 'nodeconfigsets' || oldObject == null || ${isPaused('object')} == ${isPaused('oldObject')}`,
+        message: `spec.paused is changed while the annotation ${by} names somebody else; write your own name there, or remove it`,
         reason: 'Forbidden',
       },
     ],

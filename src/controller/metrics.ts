@@ -24,6 +24,8 @@ export interface ControllerCounters {
   evictions: number;
   /** Evictions that the API rejected, mostly for a PodDisruptionBudget; each is asked for again. */
   evictionsRejected: number;
+  /** For the webhook. */
+  notices: { delivered: number; failures: number; dropped: number; waiting: number };
   /** Nodes that are cordoned for a drain, by name. */
   cordoned: Map<string, { set: string; sinceSeconds: number }>;
 }
@@ -43,6 +45,7 @@ export const newControllerCounters = (): ControllerCounters => ({
   drainSeconds: 0,
   evictions: 0,
   evictionsRejected: 0,
+  notices: { delivered: 0, failures: 0, dropped: 0, waiting: 0 },
   cordoned: new Map(),
 });
 
@@ -79,6 +82,7 @@ export function controllerMetrics(counters: ControllerCounters, isLeader: boolea
     },
     counter('nodes_assigned', 'Assignments of configs to nodes, written for NodeConfigSets.', counters.nodesAssigned),
     ...drainMetrics(counters),
+    ...noticeMetrics(counters.notices, isLeader),
     ...(isLeader ? setMetrics([...counters.sets]) : []),
     ...(isLeader ? cordonMetrics(counters.cordoned) : []),
   ]);
@@ -117,6 +121,22 @@ function drainMetrics(counters: ControllerCounters): Metric[] {
     ),
     counter('evictions', evictions, counters.evictions, { result: 'accepted' }),
     counter('evictions', evictions, counters.evictionsRejected, { result: 'rejected' }),
+  ];
+}
+
+function noticeMetrics({ delivered, failures, dropped, waiting }: ControllerCounters['notices'], isLeader: boolean) {
+  const help =
+    'Notices of sets for the webhook, by result: delivered, failed (an attempt, which is repeated), or dropped for good.';
+  return [
+    counter('notices', help, delivered, { result: 'delivered' }),
+    counter('notices', help, failures, { result: 'failed' }),
+    counter('notices', help, dropped, { result: 'dropped' }),
+    {
+      name: 'relet_controller_notices_waiting',
+      type: 'gauge' as const,
+      help: 'Notices of sets that the webhook has not taken yet, as the leader sees it.',
+      value: isLeader ? waiting : 0,
+    },
   ];
 }
 

@@ -26,7 +26,7 @@ export interface NewNodeReconcilerOptions {
   signal: AbortSignal;
 }
 
-/** Who may patch Nodes is decided by a role of its own, which an administrator may add at any time. */
+/** The right to patch Nodes is a role of its own, which an administrator may add at any time. */
 const forbiddenMs = 60_000;
 
 export class NewNodeReconciler {

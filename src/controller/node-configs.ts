@@ -1,7 +1,9 @@
-/** Reconciles one node: its NodeConfig, its own role where roles are the guards, and the conditions Granted and Guarded. */
+/** Reconciles one node: its NodeConfig, its own role where roles are the guards, and the conditions Granted, Guarded and AgentMissing. */
 import { isDeepStrictEqual } from 'node:util';
+import { agentReasons } from '../api/condition-reasons.js';
 import type { NodeConfigSource } from '../api/config-ref.js';
 import {
+  agentMissingCondition,
   type NodeConfig,
   type NodeConfigCondition,
   nodeConfigs,
@@ -9,7 +11,10 @@ import {
   withConditions,
 } from '../api/node-config.js';
 import type { KubeObject } from '../api/object.js';
+import { isConflict, isNotFound } from '../api/status.js';
 import { rfc3339 } from '../clock.js';
+import { type AgentPresence, agentPresence, agentSigns, leaseEndMs } from '../fleet/agent-presence.js';
+import { historyTexts } from '../fleet/config-history.js';
 import { createIfAbsent, type KubeClient } from '../kube/client.js';
 import { clusterRoleBindings, clusterRoles } from '../kube/resource-type.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
@@ -19,6 +24,8 @@ import { type GrantFacts, grantedCondition } from './grant-plan.js';
 import { type GuardState, guardedCondition } from './guard-plan.js';
 import { nodeRoleName, nodeRoleObjects } from './guard-roles.js';
 import type { ControllerCounters } from './metrics.js';
+import { failurePatch, markEvents } from './node-results.js';
+import { recordEvent } from './record-event.js';
 
 export interface NodeConfigReconcilerOptions {
   client: KubeClient;
@@ -38,6 +45,11 @@ export class NodeConfigReconciler {
   readonly #options: NodeConfigReconcilerOptions;
   /** By node: since when a grant is about to be written. */
   readonly #pendingSinceMs = new Map<string, number>();
+  /** By node: its lease, and when this process first saw that renewal. So the clocks of hosts do not matter. */
+  readonly #leases = new Map<string, { renewTime: string; seenMs: number }>();
+
+  /** The history of each node when it was last seen. */
+  readonly #histories = new Map<string, string | undefined>();
 
   constructor(options: NodeConfigReconcilerOptions) {
     this.#options = options;
@@ -48,8 +60,12 @@ export class NodeConfigReconciler {
     const node = view.nodes.get(name);
     const object = view.nodeConfigs.get(name);
     if (guards()?.inForce === 'roles' && node && object) await this.#ensureRole(node);
+    if (object === undefined) this.#histories.delete(name);
+    else await this.#recordHistory(node, object);
     const pendingMs = this.#pendingMs(name, object);
-    const plan = planNode({ node, object, facts, guards: guards(), now: rfc3339(client.clock.now()), pendingMs });
+    const { presence, afterMs } = this.#presence(name, object);
+    const now = rfc3339(client.clock.now());
+    const plan = planNode({ node, object, facts, guards: guards(), now, pendingMs, presence });
     switch (plan.kind) {
       case 'create':
         await this.#create(plan.object);
@@ -60,7 +76,48 @@ export class NodeConfigReconciler {
       case 'none':
         break;
     }
-    return pendingMs === 0 ? { kind: 'requeue', afterMs: pendingPatienceMs } : { kind: 'done' };
+    if (pendingMs === 0) return { kind: 'requeue', afterMs: pendingPatienceMs };
+    return afterMs === undefined ? { kind: 'done' } : { kind: 'requeue', afterMs };
+  }
+
+  /** With the time until it may become another one, if nothing else happens. A lease counts again from the end of an outage of the API server. */
+  #presence(name: string, object: NodeConfig | undefined): { presence?: AgentPresence; afterMs?: number } {
+    const { client } = this.#options;
+    const signs = object && agentSigns(object);
+    const { lease } = signs ?? {};
+    if (signs === undefined || lease === undefined) this.#leases.delete(name);
+    if (signs === undefined) return {};
+    const nowMs = client.clock.monotonic();
+    if (lease === undefined) return { presence: agentPresence(signs, nowMs) };
+    const before = this.#leases.get(name);
+    const seenMs = before?.renewTime === lease.renewTime ? before.seenMs : nowMs;
+    this.#leases.set(name, { renewTime: lease.renewTime, seenMs });
+    const heardMs = Math.max(seenMs, client.answersSinceMs());
+    const presence = agentPresence(signs, nowMs, heardMs);
+    if (presence.kind === 'Silent') return { presence };
+    return { presence, afterMs: Math.max(0, leaseEndMs(lease, heardMs) - nowMs) + 1000 };
+  }
+
+  /** A failure in the history when it happens, and an Event of the Node for each hold, release and adoption that was seen to be new. */
+  async #recordHistory(node: KubeObject | undefined, object: NodeConfig): Promise<void> {
+    const { client, signal, log, guards } = this.#options;
+    const { name } = object.metadata;
+    const patch = failurePatch(object);
+    if (patch !== undefined) {
+      const options = { as: 'merge', fieldManager: 'relet-controller', signal } as const;
+      await client.patch(nodeConfigs, { name }, patch, options).catch(ignoringChanges);
+    }
+    const { history } = historyTexts(object);
+    const isKnown = this.#histories.has(name);
+    const before = this.#histories.get(name);
+    if (isKnown && before === history) return;
+    this.#histories.set(name, history);
+    if (!isKnown || node === undefined) return;
+    const { uid } = node.metadata;
+    const about = { apiVersion: 'v1', kind: 'Node', name, ...(uid && { uid }) };
+    const areNamesChecked = guards()?.inForce === 'policies';
+    for (const { reason, message } of markEvents(before, object, { areNamesChecked }))
+      await recordEvent({ client, signal, log }, about, { type: 'Normal', reason, message });
   }
 
   /** Undefined while nothing is about to be granted. */
@@ -100,6 +157,11 @@ export class NodeConfigReconciler {
   }
 }
 
+/** Changed or gone since it was read: the watch brings it, and with it the next pass. */
+function ignoringChanges(error: unknown): void {
+  if (!isConflict(error) && !isNotFound(error)) throw error;
+}
+
 export interface ObservedNode {
   node: KubeObject | undefined;
   object: NodeConfig | undefined;
@@ -109,6 +171,8 @@ export interface ObservedNode {
   now: string;
   /** How long a grant has been about to be written. */
   pendingMs?: number | undefined;
+  /** Presence of its agent; undefined if it is not needed. */
+  presence?: AgentPresence | undefined;
 }
 
 export type NodePlan =
@@ -120,15 +184,28 @@ export type NodePlan =
  * The step to take for one node. Pure. A NodeConfig is never deleted: one that the controller created is owned by its Node
  * and garbage-collected with it, any other stays.
  */
-export function planNode({ node, object, facts, guards, now, pendingMs = pendingPatienceMs }: ObservedNode): NodePlan {
+export function planNode(observed: ObservedNode): NodePlan {
+  const { node, object, facts, guards, now, pendingMs = pendingPatienceMs, presence } = observed;
   if (object === undefined)
     return node === undefined ? { kind: 'none' } : { kind: 'create', object: nodeConfigFor(node) };
   const present: NodeConfigCondition[] | undefined = object.status?.conditions;
-  const granted = pendingMs < pendingPatienceMs ? [] : [grantedCondition(object, facts)];
-  const wanted = [...granted, ...(guards === undefined ? [] : [guardedCondition(guards)])];
+  const { generation: observedGeneration } = object.metadata;
+  const about = observedGeneration === undefined ? {} : { observedGeneration };
+  const granted = pendingMs < pendingPatienceMs ? [] : [{ ...grantedCondition(object, facts), ...about }];
+  const missing = presence === undefined ? [] : missingConditions(presence, present);
+  const wanted = [...granted, ...(guards === undefined ? [] : [guardedCondition(guards)]), ...missing];
   const conditions = withConditions(present, wanted, now);
   if (isDeepStrictEqual(conditions, present)) return { kind: 'none' };
   return { kind: 'update-status', object: { ...object, status: { ...object.status, conditions } } };
+}
+
+/** An agent of this relet removes it with its next report; for one of an earlier relet the controller does. */
+function missingConditions({ kind }: AgentPresence, present: readonly NodeConfigCondition[] = []) {
+  const type = agentMissingCondition;
+  if (kind === 'NoAgent') return [{ type, status: 'True' as const, ...agentReasons.noAgent }];
+  if (kind === 'Silent') return [{ type, status: 'True' as const, ...agentReasons.silent }];
+  const isMissed = present.some((one) => one.type === type && one.status === 'True');
+  return isMissed ? [{ type, status: 'False' as const, ...agentReasons.present }] : [];
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Deletes ConfigMaps that a set made, once no NodeConfig, no claim and no revision of the set refers to them. */
-import { formatRef, parseRef } from '../api/config-ref.js';
+import { type ConfigRef, formatRef } from '../api/config-ref.js';
 import { claimOf } from '../api/node-annotations.js';
 import { madeBySetLabel } from '../api/node-config-set.js';
 import { removeConfigMap } from '../fleet/config-maps.js';
@@ -14,23 +14,23 @@ interface CollectOptions {
   log: Log;
 }
 
-/** `sources`: NAMESPACE/NAME/KEY of those that the set may still need. */
+/** `needed`: those that the set may return to. */
 export async function collectConfigMaps(
   { client, view, log }: CollectOptions,
   set: string,
-  sources: readonly string[],
+  needed: readonly (ConfigRef | undefined)[],
 ): Promise<void> {
   const made = [...view.configMaps.values()]
     .flatMap((informer) => [...informer.values()])
     .filter(({ metadata }) => metadata.labels?.[madeBySetLabel] === set);
-  const isNeeded = (key: string) => sources.some((source) => source.startsWith(`${key}/`));
+  const isNeeded = (key: string) => needed.some((ref) => ref !== undefined && formatRef(ref, 'configMap') === key);
   const old = made.filter(({ metadata }) => !isNeeded(`${metadata.namespace}/${metadata.name}`));
   if (old.length === 0) return;
   const used = new Set<string>();
   for (const object of view.nodeConfigs.values()) {
     for (const key of referencedConfigMaps(object)) used.add(key);
     // An undo may return to it.
-    const previous = parseRef(claimOf(object)?.previous ?? '');
+    const previous = claimOf(object)?.previous;
     if (previous !== undefined) used.add(formatRef(previous, 'configMap'));
   }
   for (const configMap of old) {

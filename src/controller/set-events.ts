@@ -1,46 +1,37 @@
-/** An Event of a set for each change of what it does, so that `kubectl describe` and alerts show it. */
-import type { NodeConfigSet, NodeConfigSetStatus } from '../api/node-config-set.js';
-import { rfc3339 } from '../clock.js';
-import type { KubeClient } from '../kube/client.js';
-import { events } from '../kube/resource-type.js';
-import type { Log } from '../log.js';
-import { shorten } from '../shorten.js';
+/** An Event of a set for each change of what it does, and each step of a person, so that `kubectl describe` and alerts show it. */
+import { isDeepStrictEqual } from 'node:util';
+import type { NodeConfigSet, NodeConfigSetStatus, SetStep, SetStepKind } from '../api/node-config-set.js';
+import { stepText } from '../rollout/steps.js';
+import { type EventOptions, type NewEvent, recordEvent } from './record-event.js';
 
-interface EventOptions {
-  client: KubeClient;
-  signal: AbortSignal;
-  log: Log;
+/** The condition of the set names the others. */
+const ownEvents: readonly SetStepKind[] = ['Approved', 'Resumed', 'Retried', 'Failed'];
+
+export async function recordEvents(
+  options: EventOptions,
+  { metadata: { name, uid }, status }: NodeConfigSet,
+  now: NodeConfigSetStatus,
+): Promise<void> {
+  const about = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfigSet', name, ...(uid && { uid }) };
+  for (const event of eventsOf(status, now)) await recordEvent(options, about, event);
 }
 
-/** Where the Events of cluster-scoped objects are. */
-const namespace = 'default';
+/** The new steps, oldest first, and the condition where its reason, or the revision, is another one. */
+export function eventsOf(before: NodeConfigSetStatus | undefined, now: NodeConfigSetStatus): NewEvent[] {
+  const steps = newSteps(before?.steps, now.steps)
+    .filter(({ step }) => ownEvents.includes(step))
+    .map((step): NewEvent => {
+      const reason = step.step === 'Failed' ? 'NodeFailed' : step.step;
+      return { type: step.step === 'Failed' ? 'Warning' : 'Normal', reason, message: stepText(step) };
+    });
+  const [old, ready] = [before, now].map((one) => one?.conditions?.find(({ type }) => type === 'Ready'));
+  const isSame = old?.reason === ready?.reason && before?.updateRevision === now.updateRevision;
+  if (ready === undefined || isSame) return steps;
+  const isStalled = now.conditions?.some((one) => one.type === 'Stalled' && one.status === 'True');
+  return [...steps, { type: isStalled ? 'Warning' : 'Normal', reason: ready.reason, message: ready.message }];
+}
 
-/** Only where the reason, or the revision, is another one. That it could not be written is logged and changes nothing. */
-export async function recordEvent(
-  { client, signal, log }: EventOptions,
-  set: NodeConfigSet,
-  status: NodeConfigSetStatus,
-): Promise<void> {
-  const [before, now] = [set.status, status].map((one) => one?.conditions?.find(({ type }) => type === 'Ready'));
-  const isSame = before?.reason === now?.reason && set.status?.updateRevision === status.updateRevision;
-  if (now === undefined || isSame) return;
-  const { name, uid } = set.metadata;
-  const isStalled = status.conditions?.some((one) => one.type === 'Stalled' && one.status === 'True');
-  const at = rfc3339(client.clock.now());
-  const event = {
-    apiVersion: 'v1',
-    kind: 'Event',
-    metadata: { namespace, generateName: `${name}.` },
-    involvedObject: { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfigSet', name, ...(uid && { uid }) },
-    type: isStalled ? 'Warning' : 'Normal',
-    reason: now.reason,
-    message: shorten(now.message, 1000),
-    source: { component: 'relet-controller' },
-    firstTimestamp: at,
-    lastTimestamp: at,
-    count: 1,
-  };
-  await client.create(events, { namespace }, event, { signal }).catch((error: unknown) => {
-    log.debug('cannot write an Event', { set: name, error });
-  });
+function newSteps(before: readonly SetStep[] = [], now: readonly SetStep[] = []): SetStep[] {
+  const known = now.findIndex((step) => isDeepStrictEqual(step, before[0]));
+  return now.slice(0, known === -1 ? undefined : known).reverse();
 }

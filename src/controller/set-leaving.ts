@@ -1,20 +1,22 @@
 /** Nodes that a set has claimed and no longer selects, or all of them when it is deleted: they are let go. */
 import { exclusionReasons } from '../api/condition-reasons.js';
+import { refOf, sameConfig } from '../api/config-ref.js';
 import { selectsLabels } from '../api/label-selector.js';
 import { type Claim, claimOf } from '../api/node-annotations.js';
 import { type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import { mostInBatch, type NodeConfigSet, specDefaults } from '../api/node-config-set.js';
 import { isConflict, isNotFound } from '../api/status.js';
 import { rfc3339 } from '../clock.js';
-import { claimantOf, type OtherClaims } from '../fleet/node-claims.js';
 import type { KubeClient } from '../kube/client.js';
 import type { Log } from '../log.js';
+import { claimPatch, releasePatch } from '../rollout/claim-patch.js';
+import type { ClusterNode } from '../rollout/cluster-node.js';
+import { claimantOf, type OtherClaims } from '../rollout/drain/maintenance.js';
+import { type SetNode, setNode } from '../rollout/members.js';
+import { readRules, type SetRules, shareOf } from '../rollout/spec.js';
+import { hasFailed } from '../rollout/survey.js';
 import type { ClusterView } from './cluster-view.js';
-import type { OwnWrites } from './own-writes.js';
-import { type ClusterNode, type SetNode, setNode, sourceText } from './set-nodes.js';
-import { readRules, type SetRules, shareOf } from './set-spec.js';
-import { hasFailed } from './set-survey.js';
-import { assignPatch, releasePatch } from './set-writes.js';
+import type { OwnWrites } from './set-memory.js';
 
 export interface LeavingOptions {
   client: KubeClient;
@@ -53,7 +55,7 @@ export async function leaving(options: LeavingOptions): Promise<number> {
     const at = rfc3339(client.clock.now());
     const patch =
       step === 'reset'
-        ? assignPatch(object, { ...claim, revision: resetting, source: 'local', wave: 0, at }, undefined)
+        ? claimPatch(object, { ...claim, revision: resetting, source: undefined, wave: 0, at }, undefined)
         : releasePatch(object, claim, { isTaken: step === 'forget' });
     await write(options, object, patch);
   }
@@ -68,7 +70,7 @@ type Step = 'release' | 'forget' | 'reset' | 'wait';
  */
 function stepOf(leaver: Claimed, options: LeavingOptions): Step {
   const { object, claim } = leaver;
-  if (claim.source !== sourceText(object)) return 'forget';
+  if (!sameConfig(claim.source, refOf(object.spec?.configSource), 'name')) return 'forget';
   const node = nodeOf(leaver, options);
   if (claim.revision !== resetting) return isLeftAlone(node) ? 'release' : 'reset';
   return isAwaited(node, options) ? 'wait' : 'forget';
@@ -81,7 +83,7 @@ const isAwaited = (node: SetNode, { rules = defaults, client }: LeavingOptions):
 const isLeftAlone = ({ blocked }: SetNode): boolean =>
   blocked?.reason === exclusionReasons.held.reason || blocked?.reason === exclusionReasons.claimed.reason;
 
-/** Where the spec cannot be read. */
+/** Used if the spec cannot be read. */
 const defaults = readRules({ selector: {}, config: {} });
 
 interface Claimed {

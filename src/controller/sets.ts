@@ -7,47 +7,56 @@
  * after a crash anywhere, the next pass of any replica continues with the same nodes.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { type ConfigRef, refOf, sameConfig } from '../api/config-ref.js';
 import type { DrainMark } from '../api/drain.js';
-import { type Claim, claimOf } from '../api/node-annotations.js';
+import { byAnnotation, type Claim, claimOf } from '../api/node-annotations.js';
 import { configNamespace, type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import {
-  type Intent,
   type NodeConfigSet,
   type NodeConfigSetStatus,
   nodeConfigSets,
   setFinalizer,
+  whyAnnotation,
 } from '../api/node-config-set.js';
+import type { KubeObject } from '../api/object.js';
 import { isConflict, isNotFound } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';
 import { rfc3339 } from '../clock.js';
-import { ensureConfigMap, readPayload } from '../fleet/config-maps.js';
-import type { OtherClaims } from '../fleet/node-claims.js';
+import { ensureConfigMap, readPayload, tryReadPayload } from '../fleet/config-maps.js';
+import { isDeeperThan } from '../json.js';
 import type { KubeClient } from '../kube/client.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
+import { SetCases } from '../rollout/cases.js';
+import { claimPatch } from '../rollout/claim-patch.js';
+import type { OtherClaims } from '../rollout/drain/maintenance.js';
+import { mayGet, membersOf, type SetMember } from '../rollout/members.js';
+import { isWritten, type Plan, plan, type Stalled } from '../rollout/plan.js';
+import { desiredRevision, payloadOf, setConfigMap } from '../rollout/revision.js';
+import { InvalidSpec, readRules, type SetRules } from '../rollout/spec.js';
+import { type DesiredRevision, type Intent, isComplete, isRejected, stateIn, updateOf } from '../rollout/state.js';
+import { stalledStatus, statusOf } from '../rollout/status.js';
+import { isRecorded, type Pauser } from '../rollout/steps.js';
 import type { ClusterView } from './cluster-view.js';
-import { DrainAssessment, type DrainPass } from './drain-assessment.js';
+import { DrainAssessment, type DrainPass } from './drain/assessment.js';
+import { SetDrains } from './drain/drains.js';
+import type { GuardState } from './guard-plan.js';
 import type { ControllerCounters } from './metrics.js';
-import { OwnWrites } from './own-writes.js';
-import { SetCases } from './set-cases.js';
+import type { Notifier } from './notifier.js';
 import { collectConfigMaps } from './set-config-maps.js';
-import { SetDrains } from './set-drains.js';
-import { recordEvent } from './set-events.js';
+import { recordEvents } from './set-events.js';
 import { leaving } from './set-leaving.js';
-import { membersOf, nodeReader, type SetMember } from './set-members.js';
-import { sourceText } from './set-nodes.js';
-import { isWritten, type Plan, plan, type Stalled } from './set-plan.js';
-import { desiredRevision, payloadOf, setConfigMap } from './set-revision.js';
-import { InvalidSpec, readRules, type SetRules } from './set-spec.js';
-import { type DesiredRevision, isComplete, isRejected, stateIn, updateOf } from './set-state.js';
-import { stalledStatus, statusOf } from './set-status.js';
-import { assignPatch } from './set-writes.js';
+import { SetMemory } from './set-memory.js';
 
 export interface SetReconcilerOptions {
   client: KubeClient;
   view: Pick<ClusterView, 'sets' | 'nodes' | 'nodeConfigs' | 'configMaps' | 'fieldPolicies'> & { claims?: OtherClaims };
   /** Only ConfigMaps in these may be named by a set. */
   namespaces: readonly string[];
+  /** Undefined until they were checked for the first time. */
+  guards?(): GuardState | undefined;
+  /** Set if there is a webhook. */
+  notifier?: Pick<Notifier, 'observe' | 'delivered' | 'forget'> | undefined;
   counters: ControllerCounters;
   log: Log;
   signal: AbortSignal;
@@ -58,6 +67,8 @@ const ownWritesMs = 500;
 const resyncMs = 5 * 60_000;
 /** How soon to look again at nodes that are drained: pods are not watched. */
 const drainMs = 3000;
+/** Depth limit of `spec.config`, whose overlay and whole config are free-form: more is never valid, and recursion has a limit. */
+const maxConfigDepth = 20;
 /** How often a batch is planned in one pass. */
 const mostRounds = 5;
 
@@ -66,32 +77,35 @@ type Wanted = { text: string; desired: DesiredRevision } | { problem: Stalled };
 
 export class SetReconciler {
   readonly #options: SetReconcilerOptions;
-  readonly #writes = new Map<string, OwnWrites>();
-  readonly #readers = new Map<string, ReturnType<typeof nodeReader>>();
+  readonly #memory = new SetMemory();
   readonly #cases: SetCases;
   readonly #assessment: DrainAssessment;
   readonly #drains: SetDrains;
 
   constructor(options: SetReconcilerOptions) {
     this.#options = options;
-    this.#cases = new SetCases(options);
-    this.#assessment = new DrainAssessment({ ...options, cases: this.#cases });
-    const writesOf = (set: string) => this.#writesOf(set);
-    this.#drains = new SetDrains({ ...options, assessment: this.#assessment, writesOf });
+    const { client, signal, view } = options;
+    this.#cases = new SetCases({
+      fieldPolicies: view.fieldPolicies,
+      readPayload: (ref) => tryReadPayload({ client, signal }, ref),
+      turn: () => client.clock.sleep(0, signal),
+    });
+    this.#assessment = new DrainAssessment({ ...options, cases: this.#cases, memory: this.#memory });
+    this.#drains = new SetDrains({ ...options, assessment: this.#assessment, memory: this.#memory });
   }
 
   async reconcile(name: string): Promise<ReconcileResult> {
     const { view, counters } = this.#options;
     const set = view.sets.get(name);
     if (set === undefined) {
-      this.#readers.delete(name);
       counters.sets.delete(name);
+      this.#options.notifier?.forget(name);
       await collectConfigMaps(this.#options, name, []);
       const lifted = await this.#liftAll({ metadata: { name } });
-      if (lifted.kind === 'done') this.#writes.delete(name);
+      if (lifted.kind === 'done') this.#forget(name);
       return lifted;
     }
-    if (!this.#writesOf(name).areSeen(view)) return { kind: 'requeue', afterMs: ownWritesMs };
+    if (!this.#memory.of(name).writes.areSeen(view)) return { kind: 'requeue', afterMs: ownWritesMs };
     try {
       return await (set.metadata.deletionTimestamp === undefined ? this.#follow(set) : this.#delete(set));
     } catch (error) {
@@ -101,16 +115,9 @@ export class SetReconciler {
     }
   }
 
-  #writesOf(name: string): OwnWrites {
-    const writes = this.#writes.get(name) ?? new OwnWrites();
-    this.#writes.set(name, writes);
-    return writes;
-  }
-
-  #readerOf(name: string): ReturnType<typeof nodeReader> {
-    const reader = this.#readers.get(name) ?? nodeReader();
-    this.#readers.set(name, reader);
-    return reader;
+  #forget(name: string): void {
+    this.#memory.forget(name);
+    this.#cases.forget(name);
   }
 
   async #follow(set: NodeConfigSet): Promise<ReconcileResult> {
@@ -124,9 +131,10 @@ export class SetReconciler {
       await this.#writeStatus(set, stalledStatus(set, standing, rfc3339(nowMs)));
       return this.#liftAll(set);
     }
-    const selected = membersOf(set, this.#options.view, this.#readerOf(name));
+    const all = membersOf(set, this.#options.view, this.#memory.of(name).readNode);
     const wanted = await this.#wanted(set);
-    const problem = 'problem' in wanted ? wanted.problem : await this.#cases.problem(set, wanted, selected);
+    const { problem, members: selected } =
+      'problem' in wanted ? { problem: wanted.problem, members: all } : await this.#cases.assess(set, wanted, all);
     const pass = this.#drainPass(set, rules, wanted);
     const { planned, members } = await this.#plan(pass, wanted, problem, selected);
     const { intent } = planned.state;
@@ -142,6 +150,7 @@ export class SetReconciler {
         name,
         (planned.state.revisions ?? []).map(({ source }) => source),
       );
+    if (!written) await this.#forgetPauser(set, rules);
     if (written || lifted > 0) return { kind: 'requeue', afterMs: ownWritesMs };
     if (intent !== undefined) {
       const isDraining = members.some(({ node }) => node.drain?.state === 'Draining');
@@ -178,7 +187,9 @@ export class SetReconciler {
       const nodes = members.map(({ node }) => node);
       if (!isRejected(state)) problem ??= this.#assessment.problem(members, pass);
       const set = pass.set.metadata.name;
-      const planned = plan({ set, rules, state, desired, problem, nodes, nowMs: context.nowMs });
+      const input = { set, rules, state, desired, problem, nodes, nowMs: context.nowMs };
+      const areNamesChecked = this.#options.guards?.()?.inForce === 'policies';
+      const planned = plan({ ...input, pauser: pauserOf(pass.set), areNamesChecked });
       const { intent, ...others } = planned.state;
       if (intent === undefined) return { planned, members };
       const found = await this.#assessment.assess(pass, intent, members);
@@ -213,7 +224,16 @@ export class SetReconciler {
 
   #leavingOptions(set: NodeConfigSet, rules: SetRules | undefined) {
     const { client, view, signal, log } = this.#options;
-    return { client, view, signal, log, set, rules, writes: this.#writesOf(set.metadata.name), isDeleted: false };
+    return {
+      client,
+      view,
+      signal,
+      log,
+      set,
+      rules,
+      writes: this.#memory.of(set.metadata.name).writes,
+      isDeleted: false,
+    };
   }
 
   #rules(set: NodeConfigSet): SetRules | InvalidSpec {
@@ -228,6 +248,10 @@ export class SetReconciler {
   async #wanted({ metadata: { name }, spec }: NodeConfigSet): Promise<Wanted> {
     const { client, namespaces, signal, view } = this.#options;
     const { configMap } = spec.config;
+    if (isDeeperThan(spec.config, maxConfigDepth)) {
+      const message = `config is nested deeper than ${maxConfigDepth} levels, and no field of a kubelet config is`;
+      return { problem: { kind: 'invalidConfig', message } };
+    }
     const own = payloadOf(spec.config);
     if (own !== undefined) return { text: own, desired: desiredRevision(name, own) };
     const unusable = (message: string): Wanted => ({ problem: { kind: 'noConfigMap', message } });
@@ -257,17 +281,24 @@ export class SetReconciler {
   }
 
   /** True when it wrote. */
-  async #writeStatus(set: NodeConfigSet, status: NodeConfigSetStatus): Promise<boolean> {
-    const { client, signal, counters, log } = this.#options;
+  async #writeStatus(set: NodeConfigSet, planned: NodeConfigSetStatus): Promise<boolean> {
+    const { client, signal, counters, log, notifier } = this.#options;
     const { name } = set.metadata;
-    counters.sets.set(name, status);
-    if (isDeepStrictEqual(status, set.status)) return false;
+    const notified = notifier?.delivered(name) ?? set.status?.notified;
+    const status = { ...planned, ...(notified !== undefined && { notified }) };
     const object = { ...set, status };
-    const written = await client.update<NodeConfigSet>(nodeConfigSets, { name, subresource: 'status' }, object, {
-      signal,
-    });
-    this.#writesOf(name).add('sets', written);
-    await recordEvent({ client, signal, log }, set, status);
+    counters.sets.set(name, status);
+    if (isDeepStrictEqual(status, set.status)) {
+      notifier?.observe(object);
+      return false;
+    }
+    // Without the spec, which the subresource ignores, and which may be deeper than JSON.stringify can go.
+    const { apiVersion, kind, metadata } = set;
+    const sent = { apiVersion, kind, metadata, status };
+    const written = await client.update<KubeObject>(nodeConfigSets, { name, subresource: 'status' }, sent, { signal });
+    this.#memory.of(name).writes.add('sets', written);
+    notifier?.observe(object);
+    await recordEvents({ client, signal, log }, set, status);
     return true;
   }
 
@@ -277,7 +308,7 @@ export class SetReconciler {
     const names = new Set(intent.names);
     const open = members.filter(
       ({ node, object }) =>
-        names.has(node.name) && object !== undefined && node.blocked === undefined && !isWritten(node, intent),
+        names.has(node.name) && object !== undefined && mayGet(node, intent) && !isWritten(node, intent),
     );
     let assigned = 0;
     await this.#drains.drain(pass, intent, open, async (member, drained) => {
@@ -295,7 +326,7 @@ export class SetReconciler {
     const set = pass.set.metadata.name;
     const source = intent.source === 'previous' ? node.previous : intent.source;
     const { revision, wave } = intent;
-    // Of a node that was drained the deadline counts from now.
+    // For a node that was drained the deadline counts from now.
     const at = drained === undefined ? intent.at : latest([rfc3339(client.clock.now()), intent.at, drained.at]);
     const isExempt = intent.exempt?.includes(node.name) ?? false;
     const claim: Claim = {
@@ -309,16 +340,30 @@ export class SetReconciler {
     };
     const when = { at, isDrained: drained !== undefined };
     const isUpdate = revision === pass.update?.revision && node.claim?.revision !== revision;
-    const owed = isUpdate ? this.#cases.owed(set, node.name, when) : await this.#cases.owedFor(member, source, when);
-    const patch = assignPatch(object!, claim, owed);
+    const owed = isUpdate ? this.#cases.owed(set, member, when) : await this.#cases.owedFor(member, source, when);
+    const patch = claimPatch(object!, claim, owed);
     try {
       const place = { name: node.name };
       const options = { as: 'merge', fieldManager: 'relet-controller', signal } as const;
-      this.#writesOf(set).add('nodeConfigs', await client.patch<NodeConfig>(nodeConfigs, place, patch, options));
+      this.#memory
+        .of(set)
+        .writes.add('nodeConfigs', await client.patch<NodeConfig>(nodeConfigs, place, patch, options));
     } catch (error) {
       // Changed or gone since it was read: the next pass decides again.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
+  }
+
+  /** Its step is in the status. The next who changes spec.paused may write no name, and would be rejected while another is there. */
+  async #forgetPauser(set: NodeConfigSet, { paused }: SetRules): Promise<void> {
+    const { client, signal } = this.#options;
+    const { name, resourceVersion } = set.metadata;
+    if (Object.keys(pauserOf(set)).length === 0 || !isRecorded(stateIn(set.status), paused)) return;
+    const patch = { metadata: { resourceVersion, annotations: { [byAnnotation]: null, [whyAnnotation]: null } } };
+    const options = { as: 'merge', fieldManager: 'relet-controller', signal } as const;
+    this.#memory
+      .of(name)
+      .writes.add('sets', await client.patch<NodeConfigSet>(nodeConfigSets, { name }, patch, options));
   }
 
   async #setFinalizers({ metadata }: NodeConfigSet, finalizers: string[]): Promise<ReconcileResult> {
@@ -330,10 +375,16 @@ export class SetReconciler {
   }
 }
 
-/** What the node ran before this set had it, which an undo of the first revision returns to. A node that left the set may come back. */
-function previousOf({ metadata: set }: NodeConfigSet, { node, object }: SetMember): string {
+function pauserOf({ metadata: { annotations = {} } }: NodeConfigSet): Pauser {
+  const { [byAnnotation]: by, [whyAnnotation]: why } = annotations;
+  return { ...(by !== undefined && { by }), ...(why !== undefined && { why }) };
+}
+
+/** Source of the node before this set had it; an undo of the first revision returns to it. A node that left the set may come back. */
+function previousOf({ metadata: set }: NodeConfigSet, { node, object }: SetMember): ConfigRef | undefined {
   const claim = claimOf(object);
-  const isBack = claim?.released && claim.set === set.name && claim.source === sourceText(object);
+  const isBack =
+    claim?.released && claim.set === set.name && sameConfig(claim.source, refOf(object?.spec?.configSource), 'name');
   // A set of the same name that was there before is another one.
   const isOwn = isBack && Date.parse(claim.at) >= Date.parse(set.creationTimestamp ?? '');
   return isOwn ? claim.previous : node.previous;

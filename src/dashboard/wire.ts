@@ -1,5 +1,5 @@
 /**
- * What goes between the page and the server of the dashboard, as JSON. Both sides import this file; it imports only types and names of
+ * Messages between the page and the server of the dashboard, as JSON. Both sides import this file; it imports only types and names of
  * the API. Times are milliseconds since the epoch. All paths are relative to the base path.
  *
  *   POST api/login {token} or {once}      → Me                 POST api/logout
@@ -22,7 +22,20 @@
 
 import type { NodeConfigSetStatus, SetRevision, WaveStatus } from '../api/node-config-set.js';
 import type { HistoryEntry } from '../fleet/config-history.js';
-import type { ConfigState } from '../fleet/configured-node.js';
+import type { Preview } from '../fleet/preview.js';
+import type { NodeState } from '../fleet/state-text.js';
+import type { RolloutPlan } from '../rollout/plan-output.js';
+
+export type {
+  ApprovalPreview,
+  PlannedFieldChange,
+  RolloutPlan,
+  RolloutPlanNode,
+  RolloutPlanWave,
+} from '../rollout/plan-output.js';
+
+/** Class of a change on a live node. */
+export type Needs = Preview['needs'];
 
 export const csrfHeader = 'x-relet-csrf';
 
@@ -35,7 +48,7 @@ export interface Problem {
   command?: string;
 }
 
-/** What RBAC allows this person, and --read-only the server. What is false is absent from the page. */
+/** Rights of this person by RBAC, and of the server by --read-only. A false one is absent from the page. */
 export interface May {
   /** The fleet: `list` and `watch` of nodes and, where there are, of nodeconfigs. */
   seeFleet: boolean;
@@ -63,10 +76,10 @@ export interface Me {
   login: 'token' | 'kubeconfig' | 'proxy';
 }
 
-/** One node in the fleet. Short names of configs: `local`, or the name of the ConfigMap. */
+/** One node in the fleet. Short names of configs: `local`, the name of the ConfigMap, or `unknown` where no agent reports. */
 export interface Row {
   name: string;
-  state: ConfigState;
+  state: NodeState;
   assigned: string;
   active: string;
   lastKnownGood: string;
@@ -85,12 +98,14 @@ export interface Row {
   since: number;
   /** 0: not in trial, or not reported. */
   trialEndsAt: number;
+  /** When its agent reported last, where it is silent; else 0. */
+  silentSince: number;
   /** One clause; empty: none. */
   error: string;
 }
 
 const textColumns = ['state', 'assigned', 'active', 'lastKnownGood', 'set', 'zone', 'kubelet', 'error'] as const;
-const numberColumns = ['wave', 'since', 'trialEndsAt'] as const;
+const numberColumns = ['wave', 'since', 'trialEndsAt', 'silentSince'] as const;
 const flagColumns = ['taken', 'ready', 'held'] as const;
 
 /** Rows by column. Texts that many rows share are once in `texts`, and by number in their column. */
@@ -135,7 +150,7 @@ export interface StreamEvents {
   rows: { at: number; upsert: Row[]; remove: string[] };
   /** All sets, whenever one changes. */
   sets: { at: number; sets: SetSummary[] };
-  /** What is shown is as old as `since`, and why; each is sent again when `why` changes. */
+  /** The data is as old as `since`, and why; each is sent again when `why` changes. */
   stale: { since: number; why: string };
   fresh: { at: number };
   /** Permissions changed: the page asks api/me again. A snapshot follows where the fleet may be seen. */
@@ -144,7 +159,7 @@ export interface StreamEvents {
   login: Problem;
   /** There are too many streams already: it ends. As an event, since a page is not shown the status of an answer. */
   rejected: Problem;
-  /** Every 10 s. */
+  /** Every 4 s. */
   heartbeat: { at: number };
 }
 
@@ -156,12 +171,14 @@ export interface SetSummary {
   /** CamelCase, such as AwaitingApproval; empty where it is unseen. */
   reason: string;
   message: string;
-  /** What it waits for, in a sentence; empty: nothing. */
+  /** Reason why it waits, in a sentence; empty: it does not. */
   waiting: string;
   /** `2/4`; empty before the first wave. */
   wave: string;
   /** Counts of nodes. */
   nodes: { selected: number; updated: number; inTrial: number; pending: number; failed: number; excluded: number };
+  /** How far it is, in a clause; empty until nodes are counted. */
+  completion: string;
   /** The revision that is rolled out, or was last; empty before the first. */
   revision: string;
   summary: string;
@@ -170,7 +187,7 @@ export interface SetSummary {
   expectedEndAt: number;
 }
 
-/** What a draft was made from: it is written only while the set is still that one, with the same spec. */
+/** Base of a draft: it is written only while the set is still that one, with the same spec. */
 export interface SetBase {
   name: string;
   uid: string;
@@ -187,6 +204,8 @@ export interface SetDetails extends SetSummary {
   waves: (WaveStatus & { soak: string; approve: boolean })[];
   /** Newest first. `document`: the payload; absent where the ConfigMap is gone or may not be read. */
   revisions: (SetRevision & { document?: string })[];
+  /** Newest first: `ann aborted revision 59d0d247cf: "wrong value"`. */
+  steps: { at: number; text: string }[];
   /** In minutes, for the nodes that were updated so far; 0: not known. */
   nodesPerMinute: number;
   /** The next step for a person, with commands; empty: none. */
@@ -194,7 +213,7 @@ export interface SetDetails extends SetSummary {
   /** The name of who applies it from Git; empty: nobody does. Then a change here is undone by the next sync. */
   fromGit: string;
   /** The verbs that make sense now and are allowed, each with the command that its button runs. */
-  actions: Command<SetVerb>[];
+  actions: SetCommand[];
 }
 
 export interface Command<V extends string = string> {
@@ -203,6 +222,11 @@ export interface Command<V extends string = string> {
   command: string;
 }
 
+/** An approval names the wave, and what follows until the next stop, in a sentence or two. */
+export type SetCommand =
+  | Command<Exclude<SetVerb, 'approve'>>
+  | (Command<'approve'> & { wave: number; follows: string });
+
 export const setVerbs = ['approve', 'pause', 'resume', 'abort', 'retry', 'undo'] as const;
 export type SetVerb = (typeof setVerbs)[number];
 export interface SetAction {
@@ -210,6 +234,8 @@ export interface SetAction {
   revision?: string;
   wave?: number;
   why?: string;
+  /** approve: only the preview of what would follow, as an ApprovalPreview. */
+  dryRun?: boolean;
 }
 
 export const nodeVerbs = ['set', 'undo', 'reset', 'hold', 'release', 'dismiss'] as const;
@@ -226,13 +252,13 @@ export interface NodeAction {
   dryRun?: boolean;
 }
 
-/** Of a button: the command that ran, and what it printed. */
+/** Result of a button: the command that ran, and its output. */
 export interface ActionResult {
   command: string;
   /** 0: done; 1: rejected or declined; 2: could not run; 3: timed out. */
   code: number;
   output: string;
-  /** What it prints with -o json, where it does. */
+  /** Its output with -o json, if it has one. */
   result?: unknown;
 }
 
@@ -247,6 +273,13 @@ export interface ConfigDocument {
   /** Why there is no text. */
   problem?: string;
   isOverlay?: boolean;
+}
+
+/** One entry of the history of a node. `by`: `ann (unverified)` where the API server has not checked the name. */
+export interface NodeChange extends Omit<HistoryEntry, 'result'> {
+  /** `rolled back (CrashLoop): the kubelet kept crashing`; empty: not known. */
+  result: string;
+  isFailed: boolean;
 }
 
 export interface NodeDetails {
@@ -270,7 +303,7 @@ export interface NodeDetails {
   /** The last lines of the kubelet that the error is about. */
   kubeletLog: string[];
   /** Newest first. */
-  history: HistoryEntry[];
+  history: NodeChange[];
   /** Oldest first. */
   events: { at: string; reason: string; message: string }[];
   commands: Command[];
@@ -283,9 +316,9 @@ export interface ConfigDiff {
   from: string;
   to: string;
   changes: FieldDiff[];
-  /** The most demanding class: none, restart, drain, state-file, reboot, never. */
-  needs: string;
-  /** What happens to running pods, in a sentence; empty where it is not known. */
+  /** The most demanding class. */
+  needs: Needs;
+  /** Effect on running pods, in a sentence; empty if it is not known. */
   pods: string;
 }
 
@@ -294,7 +327,7 @@ export interface FieldDiff {
   /** Absent: not set. */
   from?: unknown;
   to?: unknown;
-  needs: string;
+  needs: Needs;
   why: string;
   risk?: string;
   /** The new config does not set it, so it gets the default of the kubelet. */
@@ -312,7 +345,7 @@ export interface ConfigSummary {
   /** Nodes that have it in their history only. */
   inHistory: number;
   sets: string[];
-  /** What `relet gc` would remove. */
+  /** True if `relet gc` would remove it. */
   unused: boolean;
 }
 
@@ -340,7 +373,7 @@ export interface LabelKey {
   values: { value: string; nodes: number }[];
 }
 
-/** Of one person, at one time, of one or many nodes. */
+/** One change by one person, at one time, of one or many nodes. */
 export interface Change {
   at: number;
   by: string;
@@ -367,7 +400,7 @@ export interface Timeline {
 export interface PlanAnswer {
   command: string;
   /** Absent where it could not run; `problem` says why. */
-  plan?: Record<string, unknown>;
+  plan?: RolloutPlan;
   problem?: string;
 }
 

@@ -15,7 +15,7 @@ const rollback = 'rolled back: the kubelet kept crashing with this config, see K
 const download = 'failed to sync: failed to download config, see Kubelet log for details';
 
 function node(configSource: NodeConfigSource | undefined, status: NodeConfigStatus, ready = 'True'): ConfiguredNode {
-  return { name: 'n', configSource, status, ready } as ConfiguredNode;
+  return { name: 'n', configSource, status, ready, reports: true } as ConfiguredNode;
 }
 
 const writtenAs = (change: Partial<Assignment['written']> = {}): Assignment['written'] => ({
@@ -134,7 +134,8 @@ describe('what can be waited for', () => {
       ['yes', 'yes', 'not yet'],
     ],
     ['rejected', node(wanted('a'), { assigned: exact('a'), error: refusal }), ['never', 'never', 'never']],
+    ['without an agent', { ...node(undefined, {}), reports: false }, ['not yet', 'not yet', 'not yet']],
   ])('%s: active, lastKnownGood, ok', (_name, one, expected) => {
-    expect((['active', 'lastKnownGood', 'ok'] as const).map((goal) => reaches(one, goal))).toEqual(expected);
+    expect((['active', 'lastKnownGood', 'ok'] as const).map((goal) => reaches(one, goal, 0))).toEqual(expected);
   });
 });

@@ -10,6 +10,7 @@
 import { type ConfigRef, type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
 import type { HeldState } from '../api/node-config.js';
 import type { Clock } from '../clock.js';
+import { agentPresence } from './agent-presence.js';
 import { type ConfigReferences, type ConfiguredNode, configState, errorOutcome } from './configured-node.js';
 
 export type ChangeProgress =
@@ -63,11 +64,12 @@ function aboutWritten(
 const hasPassedTrial = (active: ConfigRef | undefined, good: ConfigRef | undefined): boolean =>
   active === undefined || sameConfig(active, good, 'document');
 
-/** What can still be waited for, as `relet wait --for` names it. */
+/** State to wait for, as `relet wait --for` names it. */
 export type Goal = 'active' | 'lastKnownGood' | 'ok';
 
-/** `never`: not without another change. */
-export function reaches(node: ConfiguredNode, goal: Goal): 'yes' | 'not yet' | 'never' {
+/** `never`: not without another change. What a node without an agent runs is not known. */
+export function reaches(node: ConfiguredNode, goal: Goal, nowMs: number): 'yes' | 'not yet' | 'never' {
+  if (agentPresence(node, nowMs).kind !== 'Present') return 'not yet';
   const state = configState(node);
   if (state === 'rejected' || state === 'rolled back') return 'never';
   if (state === 'waiting') return node.held === undefined ? 'not yet' : 'never';
@@ -152,7 +154,7 @@ function endOf(progress: ChangeProgress, reported: ConfiguredNode): ChangeEnd | 
   return progress.ready ? { kind: 'active', trialPassed: progress.trialPassed } : undefined;
 }
 
-/** What is printed while it is waited for. */
+/** Text that is printed during the wait. */
 export function progressText(progress: ChangeProgress, { restartDelayedUntil, condition }: ConfiguredNode): string {
   const delayedUntil = /T(\d\d:\d\d:\d\d)(?:\.\d+)?Z$/.exec(restartDelayedUntil ?? '')?.[1];
   if (delayedUntil !== undefined && (progress.kind === 'assigned' || progress.kind === 'accepted'))

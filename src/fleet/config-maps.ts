@@ -6,7 +6,7 @@ import { checkDnsLabel, checkDnsSubdomain } from '../api/names.js';
 import { configLabel } from '../api/node-config.js';
 import { type NodeConfigSet, nodeConfigSets } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
-import { isAlreadyExists, isForbidden, isNotFound } from '../api/status.js';
+import { ApiError, isAlreadyExists, isForbidden, isNotFound } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';
 import type { KubeClient } from '../kube/client.js';
 import { configMaps } from '../kube/resource-type.js';
@@ -170,6 +170,13 @@ export async function readPayload({ client, signal }: Cluster, source: ConfigRef
   return { text, configMap, source: { namespace, name, kubeletConfigKey: key, ...version } };
 }
 
+/** Undefined where there is none, or it may not be read. */
+export const tryReadPayload = (cluster: Cluster, source: ConfigRef): Promise<Payload | undefined> =>
+  readPayload(cluster, source).catch((error: unknown) => {
+    if (error instanceof ApiError || error instanceof CannotRun) return undefined;
+    throw error;
+  });
+
 /** By `NAME` or `NAMESPACE/NAME`; the key is the one given, the only one, or `kubelet`. `namespace` is for a name without one. */
 export async function findConfigMap(
   { client, signal, namespace: defaultNamespace }: Cluster & { namespace: string },
@@ -238,11 +245,11 @@ export function addUsesOfSet(uses: Uses, { metadata, spec, status }: NodeConfigS
 
 export function addUses(uses: Uses, node: ConfiguredNode): void {
   const { assigned, active, lastKnownGood } = node.status;
-  // What its set has replaced is returned to by an undo.
-  const previous = parseRef(node.claim?.previous ?? '');
+  // An undo returns to the source that its set has replaced.
+  const previous = node.claim?.previous;
   for (const source of [...[node.configSource, assigned, active, lastKnownGood].map(refOf), previous])
     if (source !== undefined) add(uses.now, source, node.name);
-  for (const { from, to } of readHistory(node.history))
+  for (const { from, to } of readHistory(node))
     for (const source of [parseRef(from), parseRef(to)]) if (source !== undefined) add(uses.history, source, node.name);
 }
 
@@ -273,4 +280,4 @@ export async function labelledConfigMaps(
   return found;
 }
 
-export const keyOf = ({ metadata }: ConfigMap): string => `${metadata.namespace}/${metadata.name}`;
+export const keyOf = ({ metadata }: Pick<ConfigMap, 'metadata'>): string => `${metadata.namespace}/${metadata.name}`;

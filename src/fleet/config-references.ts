@@ -3,23 +3,28 @@
  * the reference. It is the Node itself, as in Dynamic Kubelet Configuration, or the NodeConfig of the node.
  */
 import { owedReasons } from '../api/condition-reasons.js';
-import { type NodeConfigSource, refOf, sameConfig } from '../api/config-ref.js';
-import { claimOf, type Owed, owedActions, owedAnnotation, readOwed } from '../api/node-annotations.js';
-import { detachAnnotation, isUnset, type NodeConfig, nodeConfigs, unsetAnnotations } from '../api/node-config.js';
+import { formatRef, refOf, sameConfig } from '../api/config-ref.js';
+import { type MeasuredNodeConfig, measured } from '../api/local-config.js';
+import { byAnnotation, claimOf, owedActions, owedAnnotation, readOwed } from '../api/node-annotations.js';
+import { guardedByPolicies, isUnset, type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import { adoptAnnotation, holdAnnotation } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { isNotFound } from '../api/status.js';
 import { type CallOptions, type KubeClient, serves } from '../kube/client.js';
 import { nodes } from '../kube/resource-type.js';
 import { watchLoop } from '../kube/watch.js';
-import { historyAnnotation } from './config-history.js';
+import { agentSigns } from './agent-presence.js';
+import { type Annotations, newNodeConfig, nodeConfigPatch, nodePatch } from './assignment.js';
+import { historyAnnotation, readHistory, resultAnnotation, withEntry } from './config-history.js';
 import {
   type ConfigReferences,
   type ConfiguredNode,
   fromNode,
   type Hold,
+  holdNote,
   holdOf,
   type Node,
+  type NodeMark,
   nodeLists,
   ReferenceDropped,
   readable,
@@ -29,8 +34,11 @@ import {
 
 /** The references of this cluster. The server is asked which kind it has. */
 export async function configReferences(client: KubeClient, options: CallOptions = {}): Promise<ConfigReferences> {
-  return (await serves(client, nodeConfigs, options)) ? nodeConfigReferences(client) : nodeReferences(client);
+  return referencesOfKind(client, (await serves(client, nodeConfigs, options)) ? 'NodeConfig' : 'Node');
 }
+
+export const referencesOfKind = (client: KubeClient, kind: ConfigReferences['kind']): ConfigReferences =>
+  kind === 'NodeConfig' ? nodeConfigReferences(client) : nodeReferences(client);
 
 function nodeReferences(client: KubeClient): ConfigReferences {
   const configured = (node: Node) => readable(fromNode(node));
@@ -50,26 +58,18 @@ function nodeReferences(client: KubeClient): ConfigReferences {
         onList: (items) => onList(items.map(configured)),
         onChange: (type, node) => onChange(configured(node), type === 'DELETED'),
       }),
-    async assign(node, source, { history, owed, detach, ...options }) {
-      const written = configured(
-        await client.patch<Node>(
-          nodes,
-          { name: node.name },
-          nodePatch(node.version, source, annotationsOf(history, owed, detach)),
-          {
-            ...options,
-            as: 'merge',
-            fieldManager: 'relet',
-          },
-        ),
-      );
+    async assign(node, source, { history, owed, detach, by: _, ...options }) {
+      const patch = nodePatch(node.version, { source, history, owed, detach });
+      const write = { ...options, as: 'merge', fieldManager: 'relet' } as const;
+      const written = configured(await client.patch<Node>(nodes, { name: node.name }, patch, write));
       if (!sameConfig(refOf(source), refOf(written.configSource), 'name'))
         throw new ReferenceDropped(`the server does not keep spec.configSource of Node ${JSON.stringify(node.name)}`);
       return written;
     },
-    adopt: ({ name }) => Promise.reject(new Error(`node ${name} has no NodeConfig, so no set can have it`)),
-    async hold({ name }, why, options) {
-      await client.patch(nodes, { name }, holdPatch(why), { ...options, as: 'merge', fieldManager: 'relet' });
+    async mark(node, mark, options) {
+      const { name } = node;
+      if (mark.adopt !== undefined) throw new Error(`node ${name} has no NodeConfig, so no set can have it`);
+      await client.patch(nodes, { name }, markPatch(node, mark), { ...options, as: 'merge', fieldManager: 'relet' });
     },
     async dismiss({ name }, options) {
       await client.patch(nodes, { name }, nothingOwed, { ...options, as: 'merge', fieldManager: 'relet' });
@@ -77,24 +77,22 @@ function nodeReferences(client: KubeClient): ConfigReferences {
   };
 }
 
-type Annotations = Record<string, string | null>;
+function markPatch(node: ConfiguredNode, { hold, adopt, entry }: NodeMark) {
+  const { why, ...person } = entry;
+  const config = formatRef(refOf(node.configSource), 'short');
+  const history = withEntry(node, { ...person, ...(why && { why }), from: config, to: config });
+  const annotations: Annotations = {
+    ...(hold !== undefined && { [holdAnnotation]: hold }),
+    ...(adopt !== undefined && { [adoptAnnotation]: adopt }),
+    [historyAnnotation]: history,
+  };
+  return { metadata: { resourceVersion: node.version, annotations } };
+}
 
-/** Null in a patch removes one. */
-const annotationsOf = (history: string, owed: Owed | undefined, detach: string | undefined): Annotations => ({
-  [historyAnnotation]: history,
-  [owedAnnotation]: owed === undefined ? null : JSON.stringify(owed),
-  [detachAnnotation]: detach ?? null,
-});
-
-const holdPatch = (why: string | undefined) => ({ metadata: { annotations: { [holdAnnotation]: why ?? null } } });
+/** Nobody is named where nothing would check the name: a name that is there counts as checked once policies are in force. */
+const authorOf = ({ isGuarded }: ConfiguredNode, by: string): string | undefined => (isGuarded ? by : undefined);
 
 const nothingOwed = { metadata: { annotations: { [owedAnnotation]: null } } };
-
-function nodePatch(resourceVersion: string, source: NodeConfigSource | undefined, annotations: Annotations): object {
-  // A merge keeps what it does not name, so the other dialect's field is named as null.
-  const configSource = source === undefined ? null : { configMap: null, configMapRef: null, ...source };
-  return { metadata: { resourceVersion, annotations }, spec: { configSource } };
-}
 
 /** A node is its Node and its NodeConfig together. */
 function nodeConfigReferences(client: KubeClient): ConfigReferences {
@@ -121,39 +119,30 @@ function nodeConfigReferences(client: KubeClient): ConfigReferences {
       return { localConfig, kubeletFlags };
     },
     watch: (options) => watchBoth(client, options),
-    async assign(node, source, { history, owed, detach, ...options }) {
+    async assign(node, source, { history, owed, detach, by, ...options }) {
       const write = { ...options, fieldManager: 'relet' };
-      const written = await (node.version === ''
-        ? client.create<NodeConfig>(
-            nodeConfigs,
-            {},
-            newObject(node.name, source, annotationsOf(history, owed, detach)),
-            write,
-          )
-        : client.patch<NodeConfig>(
-            nodeConfigs,
-            { name: node.name },
-            nodeConfigPatch(node.version, source, annotationsOf(history, owed, detach)),
-            {
-              ...write,
-              as: 'merge',
-            },
-          ));
+      const { name, version } = node;
+      const assignment = { source, history, owed, detach, by: authorOf(node, by) };
+      const written = await (version === ''
+        ? client.create<NodeConfig>(nodeConfigs, {}, newNodeConfig(name, assignment), write)
+        : client.patch<NodeConfig>(nodeConfigs, { name }, nodeConfigPatch(version, assignment), {
+            ...write,
+            as: 'merge',
+          }));
       if (!sameConfig(refOf(source), refOf(written.spec?.configSource), 'name'))
         throw new ReferenceDropped(
           `the server does not keep spec.configSource of NodeConfig ${JSON.stringify(node.name)}`,
         );
       return combine(node, written);
     },
-    async adopt({ name }, set, options) {
-      const patch = { metadata: { annotations: { [adoptAnnotation]: set } } };
-      await client.patch(nodeConfigs, { name }, patch, { ...options, as: 'merge', fieldManager: 'relet' });
-    },
-    async hold({ name, hold }, why, options) {
-      const patch = holdPatch(why);
+    async mark(node, mark, options) {
+      const { name } = node;
       const write = { ...options, as: 'merge', fieldManager: 'relet' } as const;
-      if (why === undefined && hold?.on.includes('Node')) await client.patch(nodes, { name }, patch, write);
-      if (why !== undefined || hold?.on.includes('NodeConfig')) await client.patch(nodeConfigs, { name }, patch, write);
+      if (mark.hold === null && node.hold?.on.includes('Node'))
+        await client.patch(nodes, { name }, { metadata: { annotations: { [holdAnnotation]: null } } }, write);
+      const patch = markPatch(node, mark);
+      patch.metadata.annotations[byAnnotation] = authorOf(node, mark.entry.by) ?? null;
+      await client.patch(nodeConfigs, { name }, patch, write);
     },
     async dismiss({ name }, options) {
       await client.patch(nodeConfigs, { name }, nothingOwed, { ...options, as: 'merge', fieldManager: 'relet' });
@@ -166,28 +155,6 @@ function absent(error: unknown): undefined {
   return undefined;
 }
 
-function nodeConfigPatch(
-  resourceVersion: string,
-  source: NodeConfigSource | undefined,
-  annotations: Annotations,
-): object {
-  // A merge keeps what it does not name: a pin is of one content, and goes with it.
-  const configSource = source === undefined ? null : { configMap: { sha256: null, ...source.configMap } };
-  const metadata = { resourceVersion, annotations: { ...annotations, ...unsetAnnotations(null) } };
-  return { metadata, spec: { configSource } };
-}
-
-/** Where no controller made one yet. */
-function newObject(name: string, source: NodeConfigSource | undefined, annotations: Annotations): NodeConfig {
-  const set = Object.entries(annotations).filter((entry): entry is [string, string] => entry[1] !== null);
-  return {
-    apiVersion: 'relet.dev/v1alpha1',
-    kind: 'NodeConfig',
-    metadata: { name, annotations: Object.fromEntries(set) },
-    spec: source === undefined ? {} : { configSource: source },
-  };
-}
-
 const both = (node: Node, object: NodeConfig | undefined): ConfiguredNode => combine(fromNode(node), object);
 
 const combine = (node: ConfiguredNode, object: NodeConfig | undefined): ConfiguredNode =>
@@ -198,20 +165,34 @@ const together = (node: ConfiguredNode, ofObject: Partial<ConfiguredNode>): Conf
   readable({ ...node, ...ofObject, hold: bothHolds(ofObject.hold, node.hold) });
 
 const bothHolds = (first: Hold | undefined, second: Hold | undefined): Hold | undefined =>
-  first && second ? { why: first.why, on: [...first.on, ...second.on] } : (first ?? second);
+  first && second ? { ...first, on: [...first.on, ...second.on] } : (first ?? second);
 
-/** What the NodeConfig has; without one, nothing is assigned. */
-function fromNodeConfig(object: NodeConfig | undefined): Partial<ConfiguredNode> {
-  const { status } = object ?? {};
+/** The text is that of the newest entry of the history, whose name the API server has checked. */
+function checkedHold(object: NodeConfig | undefined, changedBy: string | undefined): Hold | undefined {
+  const hold = holdOf('NodeConfig', object);
+  if (hold === undefined || changedBy === undefined) return hold;
+  const [newest] = readHistory({ history: object?.metadata.annotations?.[historyAnnotation] });
+  const isOwn = newest?.verb === 'hold' && newest.by === changedBy && holdNote(newest) === hold.why;
+  return isOwn ? { ...hold, verified: true } : hold;
+}
+
+/** Fields from the NodeConfig; without one, nothing is assigned. */
+function fromNodeConfig(read: MeasuredNodeConfig | undefined): Partial<ConfiguredNode> {
+  const object = read && measured(read);
+  const { status, unusable } = object ?? {};
   const ok = status?.conditions?.find(({ type }) => type === 'ConfigOK');
   const granted = status?.conditions?.find(({ type }) => type === 'Granted');
   const risk = status?.conditions?.find(({ type, status }) => type === 'UpgradeRisk' && status === 'True');
+  const boot = status?.conditions?.find(({ type, status }) => type === 'BootRisk' && status === 'True');
   const unit = status?.conditions?.find(({ type, status }) => type === 'UnitOK' && status === 'False');
+  const guarded = status?.conditions?.find(({ type }) => type === 'Guarded');
+  const isGuarded = guarded?.status === 'True' && guarded.reason === guardedByPolicies;
+  const changedBy = isGuarded ? object?.metadata.annotations?.[byAnnotation] : undefined;
   return {
     configSource: object?.spec?.configSource,
     unset: object === undefined || isUnset(object),
     status: status?.config ?? {},
-    reports: status?.config !== undefined,
+    ...(object === undefined ? noSigns : agentSigns(object)),
     condition: ok && { status: ok.status, reason: ok.reason, message: ok.message, since: ok.lastTransitionTime },
     granted: granted && granted.status === 'True',
     trialEndsAt: status?.trial?.endsAt,
@@ -219,22 +200,29 @@ function fromNodeConfig(object: NodeConfig | undefined): Partial<ConfiguredNode>
     cause: status?.config?.error === undefined ? undefined : status.cause,
     kubeletLog: status?.kubeletLog,
     held: status?.held,
-    hold: holdOf('NodeConfig', object),
+    hold: checkedHold(object, changedBy),
     owed: object && owedOf(object),
     upgradeRisk: risk && { reason: risk.reason, message: risk.message },
+    bootRisk: boot && { reason: boot.reason, message: boot.message },
     claim: claimOf(object),
     pinnedByFlags: status?.pinnedByFlags,
-    warnings: status?.warnings ?? [],
+    warnings: [...(unusable === undefined ? [] : [unusable]), ...(status?.warnings ?? [])],
+    unusableReport: unusable,
     agentVersion: status?.agentVersion,
     driver: status?.driver,
     unitNotice: unit && { reason: unit.reason, message: unit.message },
     nextStart: status?.nextStart,
     history: object?.metadata.annotations?.[historyAnnotation],
+    changeResult: object?.metadata.annotations?.[resultAnnotation],
+    changedBy,
+    isGuarded,
     generation: object?.metadata.generation,
     observedGeneration: status?.observedGeneration,
     version: object?.metadata.resourceVersion ?? '',
   };
 }
+
+const noSigns = { reports: false, lease: undefined, missing: undefined };
 
 /** As the node reports it, once its report is about this change. */
 function owedOf({ metadata, status }: NodeConfig): ConfiguredNode['owed'] {
@@ -326,7 +314,8 @@ const trimmedNode = ({ apiVersion, kind, metadata, spec, status }: Node): Node =
   },
 });
 
-function trimmedNodeConfig({ metadata, status, ...rest }: NodeConfig): NodeConfig {
+function trimmedNodeConfig(object: NodeConfig): MeasuredNodeConfig {
+  const { metadata, status, ...rest } = measured(object);
   const { localConfig: _, kubeletFlags: __, changes: ___, ...kept } = status ?? {};
   return { ...rest, metadata: withoutManagedFields(metadata), ...(status && { status: kept }) };
 }

@@ -3,12 +3,14 @@
  * default is not empty, leaving out means the default: such fields are written out. Fields that relet does not know, of a
  * newer kubelet, are carried along untouched.
  */
-import { decode } from '../config/decode.js';
+import { DecodeError, decode } from '../config/decode.js';
 import { setDefaults } from '../config/defaults.js';
 import { readDocument } from '../config/document.js';
 import { header } from '../config/header.js';
 import type { KubeletConfig, Minor } from '../config/model.js';
 import { type StructShape, shapeOf } from '../config/shape.js';
+import { plainValue } from '../go/yaml/plain.js';
+import { YamlError } from '../go/yaml/tokens.js';
 import type { Value } from '../go/yaml/value.js';
 import { asYaml } from '../go/yaml/write.js';
 import { isObject } from '../json.js';
@@ -26,7 +28,7 @@ export function readConfigz(answer: string, minor: Minor): KubeletConfig {
   return inOrder(document, shape);
 }
 
-/** What a document says, with the fields that we do not know. Throws DecodeError when a kubelet of that minor could not read it. */
+/** Content of a document, with the fields that relet does not know. Throws DecodeError when a kubelet of that minor could not read it. */
 export function readWritten(text: string, minor: Minor): KubeletConfig {
   const { config, isAlpha } = decode(text, { minor, strict: false });
   const parsed = exactly(readDocument(text, minor).value);
@@ -38,21 +40,16 @@ export function readWritten(text: string, minor: Minor): KubeletConfig {
 export const asConfigText = (document: KubeletConfig, minor: Minor): string =>
   asYaml(inOrder({ ...header, ...document, ...header }, shapeOf(minor)));
 
-/** Integers beyond 2^53 are real here, and JSON.parse would round them. */
+/** Integers beyond 2^53 are real here, and JSON.parse would round them. Throws DecodeError for data that is too deep to edit. */
 function exactly(value: Value): unknown {
-  switch (value.kind) {
-    case 'null':
-      return null;
-    case 'number':
-      return /^-?\d+$/.test(value.text) && !Number.isSafeInteger(Number(value.text))
-        ? BigInt(value.text)
-        : Number(value.text);
-    case 'array':
-      return value.items.map(exactly);
-    case 'object':
-      return Object.fromEntries(value.entries.map((entry) => [entry.key, exactly(entry.value)]));
-    default:
-      return value.value;
+  try {
+    return plainValue(value, (text) =>
+      /^-?\d+$/.test(text) && !Number.isSafeInteger(Number(text)) ? BigInt(text) : Number(text),
+    );
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    const { message, line, column } = error;
+    throw new DecodeError(message, [{ severity: 'error', source: 'relet', path: '', line, column, message }]);
   }
 }
 

@@ -3,6 +3,7 @@
  * plain text: escaped where it is read, a value cannot forge lines in a sentence that it becomes part of, nor in the output of
  * `-o json`.
  */
+import { type AgentLease, leaseAnnotation, readLeaseText } from '../api/agent-lease.js';
 import { okReasons } from '../api/condition-reasons.js';
 import {
   type ConfigErrorOutcome,
@@ -10,7 +11,7 @@ import {
   configErrors,
   isConfigErrorReason,
 } from '../api/config-error.js';
-import { formatRef, type NodeConfigSource, type NodeConfigStatus, refOf, sameConfig } from '../api/config-ref.js';
+import { type NodeConfigSource, type NodeConfigStatus, refOf, sameConfig } from '../api/config-ref.js';
 import {
   agentVersionAnnotation,
   type Claim,
@@ -32,8 +33,8 @@ import { holdAnnotation } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { outcomeOfBeta, reasonOfBeta } from '../api/upstream-words.js';
 import type { CallOptions, ListOptions } from '../kube/client.js';
-import { oneLine } from '../visible-text.js';
-import { historyAnnotation } from './config-history.js';
+import { clauseOf, oneLine } from '../visible-text.js';
+import { type HistoryEntry, historyAnnotation, type NewEntry, resultAnnotation } from './config-history.js';
 
 /** A node, its reference and what it reports: only what is needed here, since there may be thousands. */
 export interface ConfiguredNode {
@@ -51,7 +52,7 @@ export interface ConfiguredNode {
   status: NodeConfigStatus;
   /** False: nothing on the node has ever reported about its config. */
   reports: boolean;
-  /** Of the condition ConfigOK, where it is reported. */
+  /** The condition ConfigOK, if it is reported. */
   condition: { status: string; reason: string; message: string; since: string } | undefined;
   /** The condition Granted: whether the controller lets the node read its ConfigMap. Undefined where it has not reported that. */
   granted?: boolean | undefined;
@@ -65,10 +66,12 @@ export interface ConfiguredNode {
   held?: HeldState | undefined;
   /** Somebody holds it through the API (relet.dev/hold): no set and no command of relet's changes it. */
   hold?: Hold | undefined;
-  /** What is left to do on its host for a change that was accepted; `left` comes first. */
+  /** Action left to do on its host for a change that was accepted; `left` comes first. */
   owed?: (Owed & { left: OwedAction }) | undefined;
   /** Another kubelet is installed, and would reject its config or take it in another way; a Node has no condition for it. */
   upgradeRisk?: { reason: string; message: string } | undefined;
+  /** Its last known good config crashed at a boot, and has not survived one since. */
+  bootRisk?: { reason: string; message: string } | undefined;
   /** Configs changed in quick succession, so it restarts its kubelet with the newest only at this time. */
   restartDelayedUntil?: string | undefined;
   /** The set that has claimed it, and with which config; membershipOf reads it. A Node has none. */
@@ -77,17 +80,28 @@ export interface ConfiguredNode {
   pinnedByFlags: string[] | undefined;
   /** Its warnings about the config that it runs; a Node has no field for them. */
   warnings: string[];
+  /** Why the report of its local config cannot be used; it is among the warnings too. A Node has none. */
+  unusableReport?: string | undefined;
   /** relet's version on the node, if it reports it. */
   agentVersion: string | undefined;
+  /** Renewed by the agent; undefined with one of an earlier relet. */
+  lease?: AgentLease | undefined;
+  /** Why the controller misses the agent, where it does; a Node has no field for it. */
+  missing?: string | undefined;
   /** How its agent drives the kubelet; a Node has no field for it. */
   driver?: string | undefined;
-  /** What others did to the unit of its kubelet; only in attached mode. */
+  /** Change of others to the unit of its kubelet; only in attached mode. */
   unitNotice?: { reason: string; message: string } | undefined;
-  /** What the next start of its kubelet runs, where it is not what is active. */
+  /** Config of the next kubelet start, if it is not the active one. */
   nextStart?: string | undefined;
-  /** The text of the annotation; config-history.ts reads it. */
+  /** The texts of the annotations; config-history.ts reads them. */
   history: string | undefined;
-  /** Of the object that holds the reference, and the one that `status` is about; a Node has neither. */
+  changeResult?: string | undefined;
+  /** Author of the newest history entry, checked by the API server; undefined if no admission policy does that. */
+  changedBy?: string | undefined;
+  /** The condition Guarded: admission policies are in force. A Node has none. */
+  isGuarded?: boolean | undefined;
+  /** Generation of the object that holds the reference, and the one that `status` is about; a Node has neither. */
   generation?: number | undefined;
   observedGeneration?: number | undefined;
   /** Version of the object that holds the reference; `assign` does not overwrite a newer one. */
@@ -97,6 +111,8 @@ export interface ConfiguredNode {
 /** The text of the annotation, and the objects that have it. */
 export interface Hold {
   why: string;
+  /** The API server has checked the name in the text. */
+  verified?: boolean;
   on: ('Node' | 'NodeConfig')[];
 }
 
@@ -120,12 +136,23 @@ export interface WatchNodes {
 export interface AssignOptions extends CallOptions {
   /** The new text of the history annotation; written together with the reference, or not at all. */
   history: string;
-  /** What is left to do on the host after this change; written together with it. */
+  /** Author. */
+  by: string;
+  /** Actions left to do on the host after this change; written together with it. */
   owed?: Owed | undefined;
   /** relet is to leave the host: the time at which that was asked for. */
   detach?: string | undefined;
   dryRun?: boolean;
 }
+
+export interface NodeMark {
+  hold?: string | null;
+  adopt?: string;
+  entry: MarkEntry;
+}
+
+/** The person, for the history. */
+export type MarkEntry = Pick<NewEntry, 'at' | 'by' | 'verb'> & { why?: string | undefined };
 
 /** The local config and the flags of the kubelet; absent where they are not reported. */
 export interface ReportedLocal {
@@ -140,16 +167,18 @@ export interface ConfigReferences {
   pages(
     options?: Pick<ListOptions, 'labelSelector' | 'limit' | 'signal'>,
   ): AsyncGenerator<ConfiguredNode[], void, void>;
-  /** What the agent of this node reports of its host, unchecked. Not in `get` and `pages`: it is large. */
+  /** Report of this node's agent about its host, unchecked. Not in `get` and `pages`: it is large. */
   reportedLocal(name: string, options?: CallOptions): Promise<ReportedLocal>;
   /** Returns only when the signal fires. */
   watch(options: WatchNodes): Promise<void>;
   /** Undefined means local. Throws a conflict when the object is no longer as `node` has it. */
   assign(node: ConfiguredNode, source: NodeConfigSource | undefined, options: AssignOptions): Promise<ConfiguredNode>;
-  /** The set of this name may take the node over. Only NodeConfigs have sets. */
-  adopt(node: ConfiguredNode, set: string, options?: CallOptions): Promise<void>;
-  /** Undefined: no hold on any of its objects. */
-  hold(node: ConfiguredNode, why: string | undefined, options?: CallOptions): Promise<void>;
+  /**
+   * A hold, a release or an adoption, with its entry in the history. Throws a conflict when the object is no longer as `node` has it.
+   * `hold`: the text of the hold, or null, which ends it on all objects of the node. `adopt`: the set that may take the node over;
+   * only NodeConfigs have sets.
+   */
+  mark(node: ConfiguredNode, mark: NodeMark, options?: CallOptions): Promise<void>;
   /** Nothing is owed any more. */
   dismiss(node: ConfiguredNode, options?: CallOptions): Promise<void>;
 }
@@ -194,7 +223,9 @@ export function fromNode(node: Node): ConfiguredNode {
     pinnedByFlags: annotations[pinnedByFlagsAnnotation]?.split(','),
     warnings: [],
     agentVersion: annotations[agentVersionAnnotation],
+    lease: readLeaseText(annotations[leaseAnnotation]),
     history: annotations[historyAnnotation],
+    changeResult: annotations[resultAnnotation],
     version: metadata.resourceVersion ?? '',
   };
 }
@@ -204,17 +235,36 @@ export function holdOf(kind: Hold['on'][number], object: KubeObject | undefined)
   return why === undefined ? undefined : { why, on: [kind] };
 }
 
+/** `broken fan (ann, 2026-11-17T06:00:00Z)`: the annotation is one text, which people also write with kubectl. */
+export function holdNote({ why, by, at }: Pick<HistoryEntry, 'by' | 'at'> & { why?: string | undefined }): string {
+  const person = `${oneLine(by)}, ${at}`;
+  return why === undefined || why === '' ? `by ${person}` : `${oneLine(why)} (${person})`;
+}
+
 export const withLeft = (owed: Owed | undefined, left = owed?.needs.at(-1)): ConfiguredNode['owed'] =>
   owed && left && { ...owed, left };
 
 /** Every text on one line; the history is JSON and is read as such. */
-export const readable = (node: ConfiguredNode): ConfiguredNode => ({ ...texts(node), history: node.history });
+export const readable = (node: ConfiguredNode): ConfiguredNode => {
+  const { history, changeResult, changedBy } = node;
+  return { ...texts(node), history, changeResult, changedBy };
+};
 
+/** The value itself where nothing in it changes, as in almost all: there may be thousands of nodes. */
 function texts<T>(value: T): T {
   if (typeof value === 'string') return oneLine(value) as T;
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(texts) as T;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [oneLine(key), texts(part)])) as T;
+  if (Array.isArray(value)) {
+    const parts = value.map(texts);
+    return parts.every((part, at) => part === value[at]) ? value : (parts as T);
+  }
+  let isChanged = false;
+  const entries = Object.entries(value).map(([key, part]): [string, unknown] => {
+    const entry: [string, unknown] = [oneLine(key), texts(part)];
+    isChanged ||= entry[0] !== key || entry[1] !== part;
+    return entry;
+  });
+  return isChanged ? (Object.fromEntries(entries) as T) : value;
 }
 
 /**
@@ -237,11 +287,11 @@ export function errorReason(error: string, condition?: { reason: string }): Conf
 export function errorText(error: string, condition?: { reason: string }): string {
   const reason = errorReason(error, condition);
   if (reason === undefined) return error;
-  const { message } = configErrors[reason];
-  return `${message.charAt(0).toLowerCase()}${message.slice(1, -1)}`;
+  const clause = clauseOf(configErrors[reason].message);
+  return `${clause.charAt(0).toLowerCase()}${clause.slice(1)}`;
 }
 
-/** What became of the assigned config, where the node's status has an error. */
+/** Outcome of the assigned config, if the node's status has an error. */
 export function errorOutcome(error: string, condition?: { reason: string }): ConfigErrorOutcome {
   return isConfigErrorReason(condition?.reason) ? configErrors[condition.reason].outcome : outcomeOfBeta(error);
 }
@@ -277,5 +327,5 @@ export function configState({ configSource, status = {}, unset = false, conditio
  */
 export function membershipOf({ claim, configSource }: Pick<ConfiguredNode, 'claim' | 'configSource'>) {
   if (claim === undefined || claim.released) return undefined;
-  return { claim, isTaken: formatRef(refOf(configSource), 'short') !== claim.source };
+  return { claim, isTaken: !sameConfig(refOf(configSource), claim.source, 'name') };
 }

@@ -15,7 +15,7 @@ export interface PolicedNode {
   name: string;
   labels: Record<string, string>;
   minor: Minor;
-  /** Of its local config, and its kubelet's arguments; undefined where they are not reported. */
+  /** Files of its local config, and its kubelet's arguments; undefined if they are not reported. */
   localFiles: readonly LocalFile[] | undefined;
   flags: readonly string[] | undefined;
 }
@@ -55,7 +55,7 @@ export function policyRejections(
   return [...found.values()];
 }
 
-/** Of all nodes where there is none, or none that can be used: then the policy allows nothing for them. */
+/** Selects all nodes if there is no selector, or none that can be used: then the policy allows nothing for them. */
 export function selectorOf(object: KubeObject): LabelSelectorObject {
   const read = readPolicy(object);
   return typeof read === 'string' ? {} : (read.selector ?? {});
@@ -87,7 +87,7 @@ const mostNamed = 3;
 
 /** `FieldPolicy pool-limits: maxPods is 400, above the field policy's maximum 250 (node-1, node-2, node-3 and 7 more)`. */
 export const rejectionText = ({ policy, message, nodes }: PolicyRejection): string =>
-  oneLine(`FieldPolicy ${policy}: ${message} (${namesOf(nodes)})`);
+  oneLine(`FieldPolicy ${policy}: ${message}${nodes.length === 0 ? '' : ` (${namesOf(nodes)})`}`);
 
 function namesOf(names: readonly string[]): string {
   const rest = names.length - mostNamed;

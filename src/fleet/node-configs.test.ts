@@ -1,4 +1,4 @@
-/** What the API shows of a node's configs, to somebody who may ask kubelets and to somebody who may not. */
+/** Configs of a node as the API shows them, with and without the right to query kubelets. */
 import { describe, expect, test } from 'vitest';
 import type { LocalConfig } from '../api/node-config.js';
 import { ApiError } from '../api/status.js';
@@ -28,9 +28,9 @@ const payloads: Record<string, string> = {
 };
 
 interface Shown {
-  /** What the agent reports; none of an earlier relet. */
+  /** Files that the agent reports; none of an earlier relet. */
   files?: LocalConfig['files'];
-  /** What the kubelet answers; a 403 unless given. */
+  /** Answer of the kubelet; a 403 unless given. */
   configz?: KubeletConfig;
   kubeletFlags?: unknown;
 }

@@ -2,27 +2,25 @@
  * The configs of a node, as far as the API shows them: what it is assigned, what its kubelet was started with, and its local config.
  * The agent reports the local config in the NodeConfig, and ConfigMaps hold the rest. Only where that is not enough, on a Node
  * without a NodeConfig or with an earlier agent, the kubelet is asked (`/configz`, which needs `get` on nodes/proxy); who may not do
- * that sees less, and can change the node all the same. And the errors that the node's kubelet would have with another text.
+ * that sees less, and can change the node all the same.
  */
 import { type ConfigRef, formatRef, refOf, sameConfig } from '../api/config-ref.js';
-import type { KubeletFlag, LocalConfig } from '../api/node-config.js';
+import { readLocalConfig } from '../api/local-config.js';
+import type { KubeletFlag } from '../api/node-config.js';
 import { ApiError, isForbidden } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';
-import { check } from '../config/check.js';
-import { checkOverlay } from '../config/check-overlay.js';
 import { DecodeError } from '../config/decode.js';
 import { encode } from '../config/encode.js';
 import { anyValueOf } from '../config/flags.js';
 import { type LocalFile, mergeLocal } from '../config/merge.js';
-import { type Finding, type KubeletConfig, type Minor, newestMinor, parseMinor } from '../config/model.js';
-import { decodeOverlay, isOverlay } from '../config/overlay.js';
-import { withSetting } from '../config/set-field.js';
+import { type KubeletConfig, type Minor, newestMinor, parseMinor } from '../config/model.js';
 import { isObject } from '../json.js';
 import { nodes, resourcePath } from '../kube/resource-type.js';
+import type { AcceptingKubelet } from './acceptance.js';
 import { type Cluster, type Payload, readPayload } from './config-maps.js';
-import { asConfigText, readConfigz, readWritten } from './config-text.js';
+import { readConfigz, readWritten } from './config-text.js';
 import type { ConfigReferences, ConfiguredNode } from './configured-node.js';
-import { documentOf, localFile, writtenLocally } from './payload.js';
+import { documentOf, writtenLocally } from './payload.js';
 
 /** The newest known where the node does not say. */
 export function minorOf({ kubeletVersion }: Pick<ConfiguredNode, 'kubeletVersion'>): Minor {
@@ -38,7 +36,7 @@ export interface NodeConfigs {
   assigned: Assigned;
   /** As written, drop-ins merged, without defaults. Undefined where it is not known. */
   local: KubeletConfig | undefined;
-  /** What the kubelet was started with, as written: without defaults and flags. Undefined where it is not known. */
+  /** Config that the kubelet was started with, as written: without defaults and flags. Undefined if it is not known. */
   active: KubeletConfig | undefined;
   /** The payload that it was made from; undefined: local. `gone`: the API no longer has that version. */
   activeText: string | undefined | 'gone';
@@ -59,7 +57,7 @@ export interface Assigned {
 
 export interface NodeConfigReader {
   read(node: ConfiguredNode): Promise<NodeConfigs>;
-  /** What runs, flags included; undefined where the kubelet cannot be asked. */
+  /** The running config, flags included; undefined if the kubelet cannot be queried. */
   askRunning(node: ConfiguredNode): Promise<KubeletConfig | undefined>;
   /** The same or, where the kubelet cannot be asked, what it was started with. Throws where neither is known. */
   runningOrActive(node: ConfiguredNode): Promise<{ document: KubeletConfig; hasFlags: boolean }>;
@@ -102,7 +100,7 @@ export function nodeConfigReader(
     if (known.active !== undefined) return { ...fixed, ...known };
     const running = await askRunning(node);
     const written = running && writtenLocally(running, node.pinnedByFlags ?? [], minor);
-    // What runs is the local config, or else something that the API does not have: then local stays unknown.
+    // The running config is the local one, or else one that the API does not have: then local stays unknown.
     const local = active === undefined ? written : known.local;
     return { ...fixed, local, active: written };
   };
@@ -166,17 +164,17 @@ async function readActive(
   }
 }
 
-/** A node writes it: what cannot be a config, or flags, is not believed. */
+/** A node writes it: a local config or flags that cannot be used are ignored. */
 async function readReported(
   { references, signal }: { references: ConfigReferences; signal: AbortSignal },
   { name }: ConfiguredNode,
   minor: Minor,
 ): Promise<Pick<NodeConfigs, 'local' | 'localFiles' | 'flags'>> {
   const { localConfig, kubeletFlags } = await references.reportedLocal(name, { signal });
+  const { local } = readLocalConfig(localConfig);
   const flags = Array.isArray(kubeletFlags) && kubeletFlags.every(isFlag) ? kubeletFlags.map(asArgument) : undefined;
-  const files = isObject(localConfig) ? localConfig.files : undefined;
-  if (!Array.isArray(files) || !files.every(isLocalFile)) return { local: undefined, localFiles: undefined, flags };
-  const localFiles = files.map(({ path, dropIn, config }) => ({
+  if (local === undefined) return { local: undefined, localFiles: undefined, flags };
+  const localFiles = local.files.map(({ path, dropIn, config }) => ({
     path,
     text: encode(config),
     ...(dropIn && { dropIn }),
@@ -194,9 +192,6 @@ const isFlag = (flag: unknown): flag is KubeletFlag =>
 
 const asArgument = ({ name, value }: KubeletFlag): string => `--${name}=${value ?? anyValueOf(name)}`;
 
-const isLocalFile = (file: unknown): file is LocalConfig['files'][number] =>
-  isObject(file) && typeof file.path === 'string' && isObject(file.config);
-
 /** The error where the kubelet cannot be asked. */
 async function askConfigz({ client, signal }: Cluster, node: ConfiguredNode): Promise<KubeletConfig | ApiError> {
   const path = resourcePath(nodes, { name: node.name, subresource: 'proxy/configz' });
@@ -209,54 +204,9 @@ async function askConfigz({ client, signal }: Cluster, node: ConfiguredNode): Pr
   }
 }
 
-/**
- * The errors of a text for this node's kubelet, with their lines. Not those that its local config has alone, since the kubelet runs
- * with that; nor those about fields that a flag sets, since the flag wins.
- */
-export function errorsIn({ node, local: known, active, minor }: NodeConfigs, text: string): Finding[] {
-  // Where the local config is not known, what runs is nearest to it.
-  const local = known ?? active;
-  const errors = errorsOf(text, local, minor);
-  if (errors.length === 0) return errors;
-  const isIn = (others: Finding[]) => (error: Finding) =>
-    others.some(({ path, message }) => error.path === path && error.message === message);
-  const ofLocal = isOverlay(text) && local ? errorsOf(asConfigText(local, minor), undefined, minor) : [];
-  const found = errors.filter((error) => !isIn(ofLocal)(error));
-  const pinned = node.pinnedByFlags ?? [];
-  if (found.length === 0 || pinned.length === 0) return found;
-  try {
-    const document = documentOf(text, local, minor);
-    if (document === undefined) return found;
-    const rest = pinned.reduce((one, path) => withSetting(one, { path: path.split('.'), value: undefined }), document);
-    return found.filter(isIn(errorsOf(asConfigText(rest, minor), local, minor)));
-  } catch (error) {
-    if (error instanceof DecodeError) return found;
-    throw error;
-  }
-}
-
-/** Without the local config of a node only an overlay itself can be checked. */
-function errorsOf(text: string, local: KubeletConfig | undefined, minor: number): Finding[] {
-  const found = !isOverlay(text)
-    ? check(text, { minor }).findings
-    : local === undefined
-      ? decodeErrors(text, minor)
-      : checkOverlay(text, { minor, local: [localFile(local)] }).findings;
-  return found.filter(({ severity }) => severity === 'error');
-}
-
-function decodeErrors(text: string, minor: number): Finding[] {
-  try {
-    return decodeOverlay(text, { minor, strictKeys: true }).findings;
-  } catch (error) {
-    if (error instanceof DecodeError) return error.findings;
-    throw error;
-  }
-}
-
-export const errorLines = (errors: readonly Finding[]): string =>
-  errors
-    .map(
-      ({ path, message, remedy }) => `  ${path === '' ? '' : `${path}: `}${message}${remedy ? `\n    ${remedy}` : ''}`,
-    )
-    .join('\n');
+/** If the local config is not known, the active one is nearest to it. */
+export const kubeletOf = ({ node, local, active, minor }: NodeConfigs): AcceptingKubelet => ({
+  minor,
+  local: local ?? active,
+  pinned: node.pinnedByFlags ?? [],
+});

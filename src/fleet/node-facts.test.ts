@@ -1,4 +1,4 @@
-/** What the API shows of a node and its pods. */
+/** Facts of a node and its pods, as the API shows them. */
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../api/status.js';
 import type { KubeClient } from '../kube/client.js';

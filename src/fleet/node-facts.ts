@@ -1,5 +1,5 @@
 /**
- * What the API shows of a node beside its config: its pods and capacity for a preview, and its Events. What may not be read is left
+ * Facts of a node beside its config, from the API: its pods and capacity for a preview, and its Events. A part that may not be read is left
  * out, and settles nothing: a preview is shown also to somebody who may not list pods.
  */
 import type { KubeObject } from '../api/object.js';

@@ -1,4 +1,4 @@
-/** What the config of a node means under another kubelet, from what the API shows of it. Pure. */
+/** Meaning of a node's config under another kubelet, from what the API shows of it. Pure. */
 import { formatRef } from '../api/config-ref.js';
 import type { Host, Minor } from '../config/model.js';
 import { isOverlay } from '../config/overlay.js';

@@ -247,8 +247,8 @@ describe('what set makes of a payload', () => {
               from: formatRef(ref(now), 'short'),
               to: formatRef(ref(to), 'short'),
             };
-            history = withEntry(history, entry);
-            const back = undoTarget(readHistory(history), ref(to))!.to;
+            history = withEntry({ history }, entry);
+            const back = undoTarget(readHistory({ history }), ref(to))!.to;
             expect(stored.get(back === 'local' ? back : back.split('/')[1]!)).toBe(before);
             now = to;
           }

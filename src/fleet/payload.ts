@@ -1,5 +1,5 @@
 /**
- * What a ConfigMap holds for a node: a whole KubeletConfiguration, or an overlay over the node's local config; and what `relet set`
+ * Content of a ConfigMap for a node: a whole KubeletConfiguration, or an overlay over the node's local config; and what `relet set`
  * and `relet convert` make of it. No payload means the local config. Pure.
  */
 import { decode } from '../config/decode.js';
@@ -25,7 +25,7 @@ export const localFile = (config: KubeletConfig) => ({ path: '/local', text: enc
 export const localOnly = encodeOverlay({ config: {}, unset: [] });
 
 /**
- * What the kubelet is started with, as written. Undefined where that takes a local config and it is not known. Throws DecodeError
+ * Document that the kubelet is started with, as written. Undefined if that takes a local config and it is not known. Throws DecodeError
  * where a kubelet of that minor cannot read it.
  */
 export function documentOf(
@@ -88,7 +88,7 @@ function unsetStatement(name: string, minor: Minor): FieldStatement {
   return { path, value: undefined, unset: true };
 }
 
-/** Of a field, or of a map and a key of it, only one word would count, and it would depend on their order. */
+/** Only one of two words for a field, or for a map and a key of it, would count, by their order. */
 function rejectTwice(given: readonly { word: string; name: string }[]): void {
   for (const [index, second] of given.entries()) {
     const first = given.slice(0, index).find(({ name }) => isWithin(name, second.name) || isWithin(second.name, name));
@@ -175,7 +175,7 @@ export function convertToOverlay(
   return isEmpty(overlay) ? undefined : encodeOverlay(overlay);
 }
 
-/** What runs as it may be written in the local config: without defaults, flags and what the kubelet filled in. */
+/** The running config as it may be written in the local file: without defaults, flags and values that the kubelet filled in. */
 export function writtenLocally(running: KubeletConfig, pinned: readonly string[], minor: Minor): KubeletConfig {
   return withoutDefaults(withLocalValues(running, {}, pinned), minor);
 }

@@ -1,4 +1,4 @@
-/** What a change will do, and whether it may be made. */
+/** Effects of a change, and whether it may be made. */
 import { describe, expect, test } from 'vitest';
 import type { KubeletConfig } from '../config/model.js';
 import type { NodeFacts, PodFacts } from '../config/node-facts.js';
@@ -77,7 +77,12 @@ describe('preview: what must be accepted', () => {
     ['a restart needs no flag', restart, [], undefined],
     ['a reboot is refused without its flag', reboot, [], /cgroupDriver .*reboot.*--accept=reboot$/s],
     ['another class does not cover it', reboot, ['state-file'], /--accept=reboot$/],
-    ['a state file is refused without its flag', stateFile, ['drain'], /cpuManagerPolicy.*--accept=state-file$/s],
+    [
+      'a state file is refused without its flag',
+      stateFile,
+      ['drain'],
+      /cpuManagerPolicy.*use --drain --accept=state-file; without/s,
+    ],
     ['the matching class lets it through', reboot, ['reboot'], undefined],
     ['two classes need both', both, ['reboot'], /cpuManagerPolicy.*--accept=state-file,reboot$/s],
     ['two classes with both', both, ['state-file', 'reboot'], undefined],
@@ -98,8 +103,15 @@ describe('preview: what must be accepted', () => {
 
   test('a drain is part of a reboot', () => {
     const drain = preview({}, { topologyManagerPolicy: 'restricted' });
-    expect(acceptError(drain, [])).toMatch(/--accept=drain$/);
     expect(acceptError(drain, ['reboot'])).toBeUndefined();
+  });
+
+  test('where a drain is needed, --drain is the first advice, and the verbs that have none name --accept alone', () => {
+    const drain = preview({}, { topologyManagerPolicy: 'restricted' });
+    expect(acceptError(drain, [])).toMatch(
+      /To go ahead, use --drain, which drains .*; --accept=drain changes it without a drain$/,
+    );
+    expect(acceptError(drain, [], { isReturn: true })).toMatch(/To go ahead, use --accept=drain$/);
   });
 
   test('what is left to do afterwards is each class above restart', () => {
@@ -117,7 +129,7 @@ describe('preview: what must be accepted', () => {
 
   test('a change that fails pods must be accepted, and leaves nothing to do: they are gone', () => {
     const fails = preview({}, { maxPods: 2 }, node);
-    expect(acceptError(fails, [])).toMatch(/maxPods .*more run than it will admit.*--accept=drain$/s);
+    expect(acceptError(fails, [])).toMatch(/maxPods .*more run than it will admit.*use --drain,/s);
     expect(owedBy(fails)).toBeUndefined();
   });
 });
@@ -141,5 +153,44 @@ describe('preview: on a node whose local config is not known', () => {
       ['maxPods', 4, 5],
       ['clusterDomain', undefined, undefined],
     ]);
+  });
+});
+
+describe('preview: cost', () => {
+  /** How often the fields of a config are listed while it is previewed. */
+  function readsWith(keys: number): number {
+    let reads = 0;
+    const before = Object.fromEntries(Array.from({ length: keys }, (_, index) => [`k${index}`, '1Mi']));
+    const counted = new Proxy<KubeletConfig>(
+      { kubeReserved: before },
+      {
+        ownKeys(target) {
+          reads++;
+          return Reflect.ownKeys(target);
+        },
+      },
+    );
+    expect(preview(counted, {}, node).changes).toHaveLength(keys);
+    return reads;
+  }
+
+  test('a config is read as often for a map of which a thousand keys change as for one key', () => {
+    expect(readsWith(1000)).toBe(readsWith(1));
+  });
+
+  test('the pods of a node are admitted as often for a thousand changed thresholds as for one', () => {
+    function admissions(keys: number): number {
+      let reads = 0;
+      const counted = new Proxy(node.pods!, {
+        get(target, name, receiver) {
+          if (name === Symbol.iterator) reads++;
+          return Reflect.get(target, name, receiver);
+        },
+      });
+      const evictionHard = Object.fromEntries(Array.from({ length: keys }, (_, index) => [`signal${index}`, '1Mi']));
+      preview({}, { evictionHard }, { ...node, pods: counted });
+      return reads;
+    }
+    expect(admissions(1000)).toBe(admissions(1));
   });
 });

@@ -1,5 +1,5 @@
 /**
- * What a change of a node's config will do, before it is made: the difference by meaning, the class of each changed field, which
+ * Effects of a change of a node's config, before it is made: the difference by meaning, the class of each changed field, which
  * pods fail, what can go wrong; and whether the person has accepted that much. Pure.
  *
  *   facts = await readNodeFacts(cluster, node)                 the pods of the node, its capacity
@@ -16,7 +16,7 @@ import {
   fieldImpact,
   type Impact,
   type ImpactContext,
-  impactOf,
+  impactsOf,
   mostDemanding,
   type Needs,
   type PodsEffect,
@@ -24,7 +24,7 @@ import {
 import { setDefaults } from '../config/defaults.js';
 import { type Change, diff } from '../config/diff.js';
 import { formatPath, leavesOf } from '../config/field-path.js';
-import { getField, type KubeletConfig, type Minor, type Overlay } from '../config/model.js';
+import { fieldOf, getField, type KubeletConfig, type Minor, type Overlay } from '../config/model.js';
 import type { NodeFacts } from '../config/node-facts.js';
 import { sameValue } from '../config/same-value.js';
 import { shapeOf } from '../config/shape.js';
@@ -50,9 +50,11 @@ export interface Preview {
  */
 export function previewChanges(context: ImpactContext): Preview {
   const { before, after, minor, facts = {} } = context;
-  const changes = diff(before, after, minor).map((change): FieldChange => {
-    const isDropped = getField(after, change.path.replace(/\[.*$/s, '')) === undefined;
-    return { ...change, ...impactOf(change, context)!, ...(isDropped && { dropped: true }) };
+  const found = diff(before, after, minor);
+  const impacts = impactsOf(found, context);
+  const changes = found.map((change, index): FieldChange => {
+    const isDropped = getField(after, fieldOf(change.path)) === undefined;
+    return { ...change, ...impacts[index]!, ...(isDropped && { dropped: true }) };
   });
   // Any change restarts the kubelet, so pods that fit no longer fail also where it changes something else.
   return summarize(changes, changes.length === 0 ? [] : (admissionFailures({ before, after, minor, facts }) ?? []));
@@ -137,7 +139,18 @@ export function acceptError(
   const first = open.find(({ needs }) => needs === worst)!;
   const others = open.filter((one) => one !== first).map(({ path, needs }) => `${path} (${needs})`);
   const also = others.length === 0 ? '' : ` The same goes for ${others.join(', ')}.`;
-  return `changing ${first.path} needs more than a kubelet restart (${first.needs}): ${first.why}${also} To go ahead, use --accept=${acceptNeeded({ changes }).join(',')}`;
+  return `changing ${first.path} needs more than a kubelet restart (${first.needs}): ${first.why}${also} To go ahead, ${wayAhead(acceptNeeded({ changes }), { isReturn })}`;
+}
+
+/** The flags for these classes. A return (undo, reset) has no --drain. */
+export function wayAhead(needed: readonly string[], { isReturn = false } = {}): string {
+  const accept = `--accept=${needed.join(',')}`;
+  if (isReturn || needed.includes('reboot')) return `use ${accept}`;
+  if (needed.join() === 'drain')
+    return `use --drain, which drains the node before the change; ${accept} changes it without a drain`;
+  return needed.includes('state-file')
+    ? `use --drain ${accept}; without --drain, the drain is left to you`
+    : `use ${accept}`;
 }
 
 /**
@@ -149,7 +162,7 @@ export function mayLoseGpus({ driver }: { driver?: string | undefined }, { capac
   return driver === 'systemd' && Object.entries(capacity).some(([name, amount]) => isGpu(name) && amount > 0n);
 }
 
-/** What --accept must name for these changes; nothing where what is accepted is enough. */
+/** Impacts that --accept must name for these changes; none if enough is accepted. */
 export function acceptNeeded({ changes }: Pick<Preview, 'changes'>, accepted: readonly string[] = []): OwedAction[] {
   if (openChanges(changes, accepted).length === 0) return [];
   const classes = owedActions.filter((one) => changes.some(({ needs }) => needs === one));
@@ -167,7 +180,7 @@ const isAccepted = (needs: Needs, accepted: readonly string[]): boolean =>
   accepted.includes(needs) || (needs === 'drain' && accepted.some((one) => one === 'state-file' || one === 'reboot'));
 
 /**
- * What is left to do after the change, and for which fields; undefined where nothing is. Pods that the kubelet rejects at the restart
+ * Actions left after the change, and for which fields; undefined if there are none. Pods that the kubelet rejects at the restart
  * are gone then: of such a drain nothing is left. Nor is it on a node that was drained before.
  */
 export function owedBy({ changes }: Pick<Preview, 'changes'>, { pods }: NodeFacts = {}): Omit<Owed, 'at'> | undefined {

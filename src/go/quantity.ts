@@ -49,7 +49,7 @@ export function readQuantity(text: string): Quantity | string {
   return quantityProblem(text) ?? parseQuantity(text)!;
 }
 
-/** What Kubernetes says of text that is not a quantity; undefined for one that is. */
+/** Kubernetes' error about text that is not a quantity; undefined for one that is. */
 export function quantityProblem(text: string): string | undefined {
   const parts = split(text);
   if (parts === undefined) return quantityRule;

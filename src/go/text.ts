@@ -36,7 +36,7 @@ export function atoiError(text: string): string | undefined {
     : undefined;
 }
 
-/** What `strconv.ParseBool` takes. */
+/** Accepts the texts that `strconv.ParseBool` accepts. */
 export function isGoBool(text: string): boolean {
   return /^(1|0|t|f|T|F|true|false|TRUE|FALSE|True|False)$/.test(text);
 }
@@ -45,4 +45,14 @@ export function isGoBool(text: string): boolean {
 export function aggregate(messages: readonly string[]): string {
   const unique = [...new Set(messages)];
   return unique.length === 1 ? unique[0]! : `[${unique.join(', ')}]`;
+}
+
+const space = /[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+
+/** `strings.TrimSpace`. Unlike trim() of JavaScript it removes U+0085 and leaves U+FEFF. */
+export function trimSpace(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && space.test(text[start]!)) start++;
+  while (start < end && space.test(text[end - 1]!)) end--;
+  return text.slice(start, end);
 }

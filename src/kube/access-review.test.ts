@@ -1,4 +1,4 @@
-/** Who may get a path, by reviews of the API server. test/node-metrics.test.ts asks a real one. */
+/** Access to a path by reviews of the API server. test/node-metrics.test.ts uses a real one. */
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/manual-clock.js';
 import { PathAccess } from './access-review.js';
@@ -54,14 +54,38 @@ describe('access to a path', () => {
     expect(asked).toHaveLength(10);
   });
 
-  test('tokens without end do not fill the memory: the cache starts again', async () => {
-    const { access, asked } = reviewing(known);
-    for (let n = 0; n < 100; n++) await access.check(`stranger-${n}`, '/metrics');
+  test('tokens without end do not fill the memory: the oldest denial is dropped, never the token that was allowed', async () => {
+    const { access, asked, clock } = reviewing(known);
+    await access.check('reader', '/metrics');
+    for (let n = 0; n < 110; n++) {
+      await access.check(`stranger-${n}`, '/metrics');
+      await clock.advance(50);
+    }
+    asked.length = 0;
+    expect(await access.check('reader', '/metrics')).toBe(200);
+    expect(asked).toHaveLength(0);
+  });
+
+  test('a thousand unknown tokens are 20 reviews and then one a second; a scraper that was allowed is served meanwhile', async () => {
+    const { access, asked, clock } = reviewing(known);
     await access.check('reader', '/metrics');
     asked.length = 0;
-    await access.check('reader', '/metrics');
-    expect(asked).toHaveLength(0);
-    await access.check('stranger-0', '/metrics');
+    const flood = async (count: number) => {
+      const answers = new Map<number, number>();
+      for (let n = 0; n < count; n++) {
+        const answer = await access.check(`wrong`.padEnd(6 + n, '!'), '/metrics');
+        answers.set(answer, (answers.get(answer) ?? 0) + 1);
+      }
+      return Object.fromEntries(answers);
+    };
+    expect(await flood(1000)).toEqual({ 403: 19, 429: 981 });
+    expect(asked).toHaveLength(19 * 2);
+    await clock.advance(3000);
+    expect(await flood(1000)).toEqual({ 403: 22, 429: 978 });
+    await clock.advance(58_000);
+    await flood(1000);
+    asked.length = 0;
+    expect(await access.check('reader', '/metrics')).toBe(200);
     expect(asked).toHaveLength(2);
   });
 

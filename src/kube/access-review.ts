@@ -1,5 +1,5 @@
 /**
- * Who a bearer token belongs to, and what they may do, by asking the API server as a kubelet does: TokenReview, then
+ * Resolves the user of a bearer token and their rights, with requests to the API server as a kubelet does it: TokenReview, then
  * SubjectAccessReview. Every node may create both.
  */
 import { createHash } from 'node:crypto';
@@ -45,18 +45,31 @@ export async function reviewAccess(
   return status?.allowed === true;
 }
 
-/** As HTTP has it: allowed; not authenticated; not allowed; the API server cannot be asked. */
-export type Access = 200 | 401 | 403 | 503;
+/** As HTTP has it: allowed; not authenticated; not allowed; too many unknown tokens; the API server cannot be asked. */
+export type Access = 200 | 401 | 403 | 429 | 503;
 
 const allowedMs = 60_000;
 const deniedMs = 10_000;
 const mostTokens = 100;
+/** Reviews of tokens that are not known: so many at once, and one more each second. */
+const burst = 20;
+const refillMs = 1000;
 
-/** Who may get a path of a server of ours. Answers are cached, since a scraper asks every few seconds. */
+interface Known {
+  access: Access;
+  until: number;
+}
+
+/**
+ * Decides who may get a path of a server of ours. Answers are cached, since a scraper asks every few seconds. Unknown tokens are reviewed at a
+ * limited rate: each costs the API server a request, and anybody can send them. A token that was allowed before is always reviewed.
+ */
 export class PathAccess {
   readonly #client: () => Client | undefined;
   readonly #clock: Pick<Clock, 'now'>;
-  readonly #cache = new Map<string, { access: Access; until: number }>();
+  /** The oldest first. */
+  readonly #cache = new Map<string, Known>();
+  #reviews = { left: burst, at: 0 };
 
   constructor(options: { client: () => Client | undefined; clock: Pick<Clock, 'now'> }) {
     this.#client = options.client;
@@ -68,11 +81,29 @@ export class PathAccess {
     const key = createHash('sha256').update(`${path}\n${token}`).digest('hex');
     const known = this.#cache.get(key);
     if (known !== undefined && this.#clock.now() < known.until) return known.access;
+    if (known?.access !== 200 && !this.#takeReview()) return 429;
     const access = await this.#review(token, path);
-    if (this.#cache.size >= mostTokens) this.#cache.clear();
-    if (access !== 503)
-      this.#cache.set(key, { access, until: this.#clock.now() + (access === 200 ? allowedMs : deniedMs) });
+    if (access !== 503) this.#keep(key, { access, until: this.#clock.now() + (access === 200 ? allowedMs : deniedMs) });
     return access;
+  }
+
+  /** A token bucket. */
+  #takeReview(): boolean {
+    const now = this.#clock.now();
+    const left = Math.min(burst, this.#reviews.left + Math.max(0, now - this.#reviews.at) / refillMs);
+    this.#reviews = { left: left < 1 ? left : left - 1, at: now };
+    return left >= 1;
+  }
+
+  /** In place of the oldest denial or, where there is none, of the oldest. */
+  #keep(key: string, entry: Known): void {
+    this.#cache.delete(key);
+    if (this.#cache.size >= mostTokens) {
+      const [oldest] = this.#cache.keys();
+      const denied = [...this.#cache].find(([, { access }]) => access !== 200)?.[0];
+      this.#cache.delete(denied ?? oldest!);
+    }
+    this.#cache.set(key, entry);
   }
 
   async #review(token: string, path: string): Promise<Access> {

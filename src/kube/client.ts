@@ -85,6 +85,9 @@ export interface KubeClient {
   open: Requester['open'];
   /** Waits before a retry: for `ms`, and then until the server can be reached. Rejects when the signal fires. */
   waitBeforeRetry(ms: number, signal: AbortSignal): Promise<void>;
+  followLiveness: Requester['followLiveness'];
+  onLost: Requester['onLost'];
+  answersSinceMs: Requester['answersSinceMs'];
   /** Closes idle connections. */
   close(): void;
 }
@@ -145,6 +148,9 @@ export function createClient(options: RequesterOptions): KubeClient {
     raw: requester.raw,
     open: requester.open,
     waitBeforeRetry: requester.waitBeforeRetry,
+    followLiveness: requester.followLiveness,
+    onLost: requester.onLost,
+    answersSinceMs: requester.answersSinceMs,
     close: requester.close,
   };
 }

@@ -35,7 +35,7 @@ const group = 'client.authentication.k8s.io';
 const versions = [`${group}/v1`, `${group}/v1beta1`, `${group}/v1alpha1`];
 const clusterExtension = `${group}/exec`;
 const maxOutputBytes = 1024 * 1024;
-/** Of a plugin that does not prompt. */
+/** Limit for a plugin that does not prompt. */
 const timeoutMs = 60_000;
 
 export class ExecPluginError extends Error {

@@ -3,7 +3,6 @@
  * kubectl against one TLS server; the requests must be the same.
  */
 
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type RequestOptions, request } from 'node:https';
@@ -12,6 +11,7 @@ import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Authority, createAuthority, type Signed } from '../../test/pki.js';
+import { Program } from '../../test/program.js';
 import { needs } from '../../test/programs.js';
 import {
   type Asked,
@@ -128,9 +128,8 @@ async function askedByLibrary(path: string) {
 }
 
 async function askedByKubectl(path: string) {
-  const child = spawn('kubectl', ['--kubeconfig', path, 'get', '--raw', '/api/v1/nodes/a'], { stdio: 'ignore' });
-  const [code] = await once(child, 'exit');
-  expect(code).toBe(0);
+  const kubectl = new Program('kubectl', ['--kubeconfig', path, 'get', '--raw', '/api/v1/nodes/a']);
+  expect(await kubectl.ended).toMatchObject({ status: 0 });
   return seen(server.asked.pop()!);
 }
 

@@ -16,16 +16,29 @@ export interface Informer<T> {
 }
 
 export interface InformerOptions<T> extends Omit<WatchLoopOptions<KubeObject>, 'onList' | 'onChange'> {
-  /** The part of an object to cache; smaller is better with thousands of them. Default: all but managedFields. */
+  /**
+   * The part of an object to cache; smaller is better with thousands of them. Default: all but managedFields. An object that it throws
+   * on is not cached, and reported: the others are cached all the same.
+   */
   keep?(object: KubeObject): T;
   /** `namespace/name`, or `name` without a namespace. Also called for each object of a list, and for those deleted since. */
   onKey(key: string): void;
+  /** `keep` threw on this object. Default: the object is missing from the cache without notice. */
+  onUnusable?(key: string, error: unknown): void;
 }
 
 /** Runs until the signal fires. */
 export function createInformer<T = KubeObject>(client: KubeClient, options: InformerOptions<T>): Informer<T> {
-  const { keep = withoutManagedFields as (object: KubeObject) => T, onKey, ...watchOptions } = options;
+  const { keep = withoutManagedFields as (object: KubeObject) => T, onKey, onUnusable, ...watchOptions } = options;
   const objects = new Map<string, T>();
+  const store = (key: string, object: KubeObject) => {
+    try {
+      objects.set(key, keep(object));
+    } catch (error) {
+      objects.delete(key);
+      onUnusable?.(key, error);
+    }
+  };
   let listed: () => void;
   const synced = new Promise<void>((resolve) => {
     listed = resolve;
@@ -37,7 +50,7 @@ export function createInformer<T = KubeObject>(client: KubeClient, options: Info
       for (const object of present) {
         const key = keyOf(object);
         gone.delete(key);
-        objects.set(key, keep(object));
+        store(key, object);
       }
       for (const key of gone) objects.delete(key);
       listed();
@@ -47,7 +60,7 @@ export function createInformer<T = KubeObject>(client: KubeClient, options: Info
     onChange(type, object) {
       const key = keyOf(object);
       if (type === 'DELETED') objects.delete(key);
-      else objects.set(key, keep(object));
+      else store(key, object);
       onKey(key);
     },
   });

@@ -8,6 +8,7 @@ import type { Clock } from '../clock.js';
 import type { Random } from '../random.js';
 import { type Backoff, backoffMs } from './backoff.js';
 import type { IdentitySource } from './identity.js';
+import { followLiveness, type LivenessListener } from './liveness.js';
 import { ConnectionError, createTransport, type HttpResponse, type Transport } from './transport.js';
 
 export interface RequesterOptions {
@@ -19,6 +20,8 @@ export interface RequesterOptions {
   transport?: Transport;
   /** For HTTPS_PROXY and NO_PROXY of the default transport. Default: none. */
   env?: Record<string, string | undefined>;
+  /** Option of the default transport: after so long without data, the kernel checks whether the peer is still there, ten times, each second. Default 30 s. */
+  tcpKeepAliveMs?: number;
   /** From sending to the last byte, including retries. Default 30 s. */
   timeoutMs?: number;
   /** A longer body is an error. Default 64 MiB. */
@@ -43,6 +46,8 @@ export interface RawRequest {
   accept?: string;
   signal?: AbortSignal;
   timeoutMs?: number;
+  /** A longer body is an error. Default the client's. */
+  maxBytes?: number;
   /** Changes the body of a response before it is decoded. Not of error responses. */
   edit?(body: Buffer): Buffer;
 }
@@ -59,6 +64,12 @@ export interface Requester {
   open(request: RawRequest): Promise<HttpResponse>;
   /** Waits before a retry: for `ms`, and then until the server can be reached. Rejects when the signal fires. */
   waitBeforeRetry(ms: number, signal: AbortSignal): Promise<void>;
+  /** Probes the server until the signal of the listener fires, and reports when it stops answering and when it answers again. */
+  followLiveness(listener: LivenessListener): Promise<void>;
+  /** Called when open connections cannot be trusted any more. Returns the function that ends it. */
+  onLost(listener: (error: Error) => void): () => void;
+  /** Monotonic: since when the server has answered without an outage, as far as this client has seen. */
+  answersSinceMs(): number;
   /** Closes idle connections. */
   close(): void;
 }
@@ -72,7 +83,13 @@ const longestRetryAfterMs = 3_600_000;
 
 export function createRequester(options: RequesterOptions): Requester {
   const { source, clock, maxResponseBytes = 64 * 1024 * 1024 } = options;
-  const transport = options.transport ?? createTransport(options.env);
+  const transport = options.transport ?? createTransport(options.env, options.tcpKeepAliveMs);
+  let answeredMs = clock.monotonic();
+  const losses = new Set<(error: Error) => void>();
+  const onLost = (listener: (error: Error) => void) => {
+    losses.add(listener);
+    return () => void losses.delete(listener);
+  };
 
   /** Sends once, with the present credentials. */
   const attempt = async (request: RawRequest, limit: Deadline) => {
@@ -94,9 +111,10 @@ export function createRequester(options: RequesterOptions): Requester {
       },
     });
     const response = await sent.catch((error: unknown) => {
-      if (error instanceof ConnectionError) reachability.lost();
+      if (error instanceof ConnectionError || error instanceof TimeoutError) reachability.lost();
       throw error;
     });
+    answeredMs = clock.monotonic();
     reachability.answered();
     options.onAnswer?.({ method, url, status: response.statusCode!, ms: clock.monotonic() - startedMs });
     for (const text of warnings(response.headers.warning)) options.onWarning?.(text);
@@ -122,12 +140,15 @@ export function createRequester(options: RequesterOptions): Requester {
     const what = `${request.method} ${request.path}`;
     request.signal?.throwIfAborted();
     const limit = deadline(clock, request.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs, request.signal, what);
+    // A write may have taken effect, and is let finish.
+    const forget = isRead(request) ? onLost((error) => limit.end(new ConnectionError(what, error))) : undefined;
     try {
       const response = await settle(request, limit);
-      const read = () => readBody(response, maxResponseBytes, what, limit);
+      const read = () => readBody(response, request.maxBytes ?? maxResponseBytes, what, limit);
       if (response.statusCode! < 400) return await use({ response, read });
       throw apiError(response.statusCode!, (await read()).toString('utf8'), what);
     } finally {
+      forget?.();
       limit.done();
     }
   };
@@ -148,9 +169,26 @@ export function createRequester(options: RequesterOptions): Requester {
     raw,
     open: (request) => ask(request, async ({ response }) => response),
     waitBeforeRetry: (ms, signal) => reachability.waitBeforeRetry(ms, signal),
+    onLost,
+    answersSinceMs: () => reachability.answersSinceMs,
+    followLiveness: (listener) =>
+      followLiveness(
+        {
+          clock,
+          answeredMs: () => answeredMs,
+          probe: (timeoutMs, signal) => raw({ method: 'GET', path: '/version', timeoutMs, signal }),
+          lost: (error) => {
+            reachability.lost();
+            for (const listener of [...losses]) listener(error);
+          },
+        },
+        listener,
+      ),
     close: transport.close,
   };
 }
+
+const isRead = ({ method }: RawRequest): boolean => method === 'GET';
 
 interface Answer {
   response: HttpResponse;
@@ -219,6 +257,8 @@ export class TimeoutError extends Error {
 export interface Deadline {
   /** Made when it is first read: most work ends long before, and asks nobody to stop. */
   readonly signal: AbortSignal;
+  /** The work is to end before its time, for this reason. */
+  end(reason: Error): void;
   /** Must be called when the work ended. */
   done(): void;
 }
@@ -248,6 +288,7 @@ export function deadline(clock: Clock, ms: number, outer: AbortSignal | undefine
     get signal() {
       return (inner ?? start()).signal;
     },
+    end: (reason) => (inner ?? start()).abort(reason),
     done() {
       outer?.removeEventListener('abort', onAbort);
       timer?.abort(ended);
@@ -276,12 +317,15 @@ const probeBackoff: Backoff = { initialMs: 200, maxMs: 5000 };
 export class Reachability {
   readonly #options: ReachabilityOptions;
   #isUnreachable = false;
+  /** Monotonic, of the first response after the last outage. */
+  answersSinceMs: number;
   readonly #waiting = new Set<() => void>();
   /** Ends the probes; undefined while no retry waits. */
   #probes: AbortController | undefined;
 
   constructor(options: ReachabilityOptions) {
     this.#options = options;
+    this.answersSinceMs = options.clock.monotonic();
   }
 
   lost(): void {
@@ -289,6 +333,7 @@ export class Reachability {
   }
 
   answered(): void {
+    if (this.#isUnreachable) this.answersSinceMs = this.#options.clock.monotonic();
     this.#isUnreachable = false;
     for (const wake of [...this.#waiting]) wake();
   }

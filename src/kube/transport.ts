@@ -1,7 +1,6 @@
 /**
  * The transport over the network: one HTTP/1.1 connection pool to the server. When certificates change there is a new pool,
- * and running requests finish on the old one. Through a proxy where there is one (proxy-url, or the environment as Go reads it); SOCKS5
- * is supported because the Kubernetes documentation recommends it for clusters behind a bastion host.
+ * and running requests finish on the old one. Through an HTTP proxy where there is one (proxy-url, or the environment as Go reads it).
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -10,7 +9,6 @@ import type { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, connect as tlsConnect } from 'node:tls';
 import type { TlsMaterial } from './identity.js';
 import { KubeconfigError } from './kubeconfig.js';
-import { connectThroughSocks5 } from './socks5.js';
 
 export interface HttpRequest {
   method: string;
@@ -50,17 +48,23 @@ export interface Transport {
   close(): void;
 }
 
-// TCP probes detect half-open connections; Linux closes them after nine.
-const tcpKeepAliveMs = 30_000;
+// TCP probes detect half-open connections: one each second after this time, and the tenth without an answer closes it.
+const defaultKeepAliveMs = 30_000;
 
-export function createTransport(env: Record<string, string | undefined> = {}): Transport {
+export function createTransport(
+  env: Record<string, string | undefined> = {},
+  tcpKeepAliveMs = defaultKeepAliveMs,
+): Transport {
   let pool: { tls: TlsMaterial; origin: string; proxy: string; agent: HttpAgent } | undefined;
 
   const agentFor = (request: HttpRequest, proxy: URL | undefined): HttpAgent => {
     const { tls, url } = request;
     const proxyKey = proxy?.href ?? '';
     if (pool && pool.origin === url.origin && pool.proxy === proxyKey && sameTls(pool.tls, tls)) return pool.agent;
-    const agent = url.protocol === 'https:' ? httpsAgent(tls, proxy, url) : httpAgent(proxy);
+    const agent =
+      url.protocol === 'https:'
+        ? httpsAgent(tls, proxy, url, tcpKeepAliveMs)
+        : new HttpAgent(agentOptions(tcpKeepAliveMs));
     retire(pool?.agent);
     pool = { tls, origin: url.origin, proxy: proxyKey, agent };
     return agent;
@@ -68,7 +72,7 @@ export function createTransport(env: Record<string, string | undefined> = {}): T
   return {
     open(request) {
       const proxy = proxyFor(request.url, request.proxyUrl, env);
-      return send(request, agentFor(request, proxy), proxy);
+      return send(request, agentFor(request, proxy), proxy, tcpKeepAliveMs);
     },
     close: () => retire(pool?.agent),
   };
@@ -84,11 +88,11 @@ function retire(agent: HttpAgent | undefined): void {
   for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
-const agentOptions = { keepAlive: true, keepAliveMsecs: tcpKeepAliveMs, maxFreeSockets: 8 };
+const agentOptions = (keepAliveMsecs: number) => ({ keepAlive: true, keepAliveMsecs, maxFreeSockets: 8 });
 
-function httpsAgent(tls: TlsMaterial, proxy: URL | undefined, url: URL): HttpsAgent {
+function httpsAgent(tls: TlsMaterial, proxy: URL | undefined, url: URL, tcpKeepAliveMs: number): HttpsAgent {
   const options: AgentOptions = {
-    ...agentOptions,
+    ...agentOptions(tcpKeepAliveMs),
     rejectUnauthorized: !tls.insecure,
     ...(tls.serverName && { servername: tls.serverName }),
     // Parsed once here, not once per connection.
@@ -110,12 +114,6 @@ function secureContext({ ca, cert, key }: TlsMaterial, url: URL): SecureContext 
   }
 }
 
-function httpAgent(proxy: URL | undefined): HttpAgent {
-  const agent = new HttpAgent(agentOptions);
-  if (proxy?.protocol.startsWith('socks5')) throughTunnel(agent, proxy, (_options, socket) => socket);
-  return agent;
-}
-
 type Target = { host: string; port: number };
 type Connector = { createConnection(options: Target, done: (error: Error | null, socket?: Duplex) => void): void };
 
@@ -128,7 +126,12 @@ function throughTunnel(agent: HttpAgent, proxy: URL, wrap: (options: Target, soc
   };
 }
 
-function send(request: HttpRequest, agent: HttpAgent, proxy: URL | undefined): Promise<IncomingMessage> {
+function send(
+  request: HttpRequest,
+  agent: HttpAgent,
+  proxy: URL | undefined,
+  tcpKeepAliveMs: number,
+): Promise<IncomingMessage> {
   const { method, url, headers, body, signal } = request;
   // Plain http through a plain proxy is requested by its absolute URL, not through a tunnel.
   const viaProxy = url.protocol === 'http:' && proxy?.protocol === 'http:' ? proxy : undefined;
@@ -151,7 +154,7 @@ function send(request: HttpRequest, agent: HttpAgent, proxy: URL | undefined): P
       if (signal?.aborted) return reject(signal.reason);
       // The server had already closed the reused connection. Only reads are safe to repeat.
       if (sent.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE') && method === 'GET')
-        return send(request, agent, proxy).then(resolve, reject);
+        return send(request, agent, proxy, tcpKeepAliveMs).then(resolve, reject);
       reject(new ConnectionError(`${method} ${url.origin}${url.pathname}`, error));
     });
     sent.on('response', resolve);
@@ -196,9 +199,9 @@ export function proxyFor(
 
 function parseProxy(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !['http:', 'https:', 'socks5:', 'socks5h:'].includes(url.protocol))
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol))
     throw new KubeconfigError(
-      `proxy "${text}" is not an http, https or socks5 URL; correct proxy-url in the kubeconfig, or HTTPS_PROXY`,
+      `proxy "${text}" is not an http or https URL; correct proxy-url in the kubeconfig, or HTTPS_PROXY`,
     );
   return url;
 }
@@ -236,7 +239,6 @@ function inRange(host: string, cidr: string): boolean {
 
 /** A raw connection to host:port through the proxy. */
 function tunnel(proxy: URL, host: string, port: number): Promise<Socket> {
-  if (proxy.protocol.startsWith('socks5')) return connectThroughSocks5(proxy, host, port);
   const target = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
   return new Promise((resolve, reject) => {
     const failed = (why: string) => reject(new Error(`proxy ${proxy.host}: CONNECT ${target}: ${why}`));

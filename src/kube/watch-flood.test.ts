@@ -16,7 +16,7 @@ test('many buffered events do not delay an abort', async () => {
       this.push(sent <= all ? event.repeat(1000) : null);
     },
   });
-  const client = { clock: systemClock, open: async () => flood } as unknown as KubeClient;
+  const client = { clock: systemClock, open: async () => flood, onLost: () => () => {} } as unknown as KubeClient;
   const stop = new AbortController();
   const events = watch(client, configMaps, { resourceVersion: '1', timeoutSeconds: 300, signal: stop.signal });
   let received = 0;

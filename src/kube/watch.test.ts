@@ -422,4 +422,39 @@ describe('informer', () => {
     expect(keys).toEqual(['a', 'b', 'b', 'b', 'c', 'a']);
     expect([informer.get('a'), informer.get('b'), informer.get('c'), informer.size]).toEqual([undefined, '2', '9', 2]);
   });
+
+  test('an object that cannot be kept is reported, and the others of its list and of the watch are cached', async () => {
+    const events: Script = (response) => {
+      openWatch(response);
+      response.write(
+        line('MODIFIED', node('b', '6')) + line('MODIFIED', node('bad', '7')) + line('ADDED', node('c', '8')),
+      );
+    };
+    const list = () => [node('a', '1'), node('bad', '2'), node('b', '3')];
+    const server = await startScriptedServer(api({ list, watches: [events] }));
+    const stop = new AbortController();
+    stops.push(async () => {
+      stop.abort();
+      await server.close();
+    });
+    const unusable: string[] = [];
+    await new Promise<void>((resolve) => {
+      const informer = createInformer(clientOf(server, new ManualClock()), {
+        type: nodes,
+        signal: stop.signal,
+        keep({ metadata: { name, resourceVersion } }) {
+          if (name === 'bad') throw new RangeError('Maximum call stack size exceeded');
+          return `${name}@${resourceVersion}`;
+        },
+        onKey(key) {
+          if (key !== 'c') return;
+          expect([...informer.values()]).toEqual(['a@1', 'b@6', 'c@8']);
+          resolve();
+        },
+        onUnusable: (key, error) => unusable.push(`${key}: ${(error as Error).message}`),
+        onFailure: (error) => unusable.push(`failed: ${(error as Error).message}`),
+      });
+    });
+    expect(unusable).toEqual(Array(2).fill('bad: Maximum call stack size exceeded'));
+  });
 });

@@ -38,6 +38,11 @@ export interface WatchLoopOptions<T> extends WatchHandler<T> {
   trim?(object: T): T;
   signal: AbortSignal;
   backoff?: Backoff;
+  /**
+   * Begins with a watch that delivers the present objects as ADDED, instead of a list: for a caller that has just read what it watches.
+   * A later list follows as always. Default false.
+   */
+  startsWithWatch?: boolean;
   /** Shortest duration of one watch; the longest is twice that. Default 300, and 900 for one object. */
   watchSeconds?: number;
 }
@@ -49,8 +54,9 @@ const shortestWatchMs = 1000;
 /** Returns only when the signal fires. */
 export async function watchLoop<T extends KubeObject>(client: KubeClient, options: WatchLoopOptions<T>): Promise<void> {
   const { signal, backoff = defaultBackoff } = options;
-  // With an empty version the loop lists first.
-  const state: WatchLoopState = { version: '', failures: 0, expired: 0, doing: 'list' };
+  // With an empty version the loop lists first; with 0 the API server delivers the present objects.
+  const version = options.startsWithWatch ? '0' : '';
+  const state: WatchLoopState = { version, failures: 0, expired: 0, doing: 'list' };
   while (!signal.aborted) {
     try {
       if (state.version === '') await list(client, options, state);
@@ -206,6 +212,7 @@ export async function* watch<T = KubeObject>(
   const idle = createIdleTimeout(client, response);
   const onAbort = () => response.destroy();
   signal?.addEventListener('abort', onAbort, { once: true });
+  const forget = client.onLost((error) => response.destroy(error));
   try {
     idle.allow(timeoutSeconds * 1000 + graceMs);
     let inARow = 0;
@@ -225,6 +232,7 @@ export async function* watch<T = KubeObject>(
     throw new ConnectionError(what, error as NodeJS.ErrnoException);
   } finally {
     signal?.removeEventListener('abort', onAbort);
+    forget();
     idle.stop();
     response.destroy();
   }

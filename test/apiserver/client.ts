@@ -1,13 +1,12 @@
 /** A client for API tests with three transports: in this process, HTTP/1.1 and HTTP/2. */
 
 import { X509Certificate } from 'node:crypto';
-import { connect } from 'node:http2';
 import { Agent, request as httpsRequest } from 'node:https';
 import type { ApiServer } from '../../src/lab/apiserver/apiserver.js';
-import { callInMemory } from '../../src/lab/apiserver/http/in-memory.js';
+import { callInMemory } from './call-in-memory.js';
 
-export type Carrier = 'memory' | 'http1' | 'http2';
-export const carriers: Carrier[] = ['memory', 'http1', 'http2'];
+export type Carrier = 'memory' | 'socket';
+export const carriers: Carrier[] = ['memory', 'socket'];
 
 export interface Call {
   method?: string;
@@ -47,8 +46,7 @@ export interface Client {
 }
 
 export function clientOf(server: ApiServer, carrier: Carrier): Client {
-  if (carrier === 'memory') return memoryClient(server);
-  return carrier === 'http1' ? http1Client(server) : http2Client(server);
+  return carrier === 'memory' ? memoryClient(server) : socketClient(server);
 }
 
 function prepared({ method = 'GET', path, headers = {}, body, raw }: Call) {
@@ -128,7 +126,7 @@ function memoryClient(server: ApiServer): Client {
   };
 }
 
-function http1Client(server: ApiServer): Client {
+function socketClient(server: ApiServer): Client {
   const agent = new Agent({ keepAlive: true, ca: server.pki.ca, ...server.pki.admin });
   const begin = (call: Call) => {
     const { method, path, headers, bytes } = prepared(call);
@@ -161,41 +159,5 @@ function http1Client(server: ApiServer): Client {
     async close() {
       agent.destroy();
     },
-  };
-}
-
-function http2Client(server: ApiServer): Client {
-  const session = connect(server.url, { ca: server.pki.ca, ...server.pki.admin });
-  session.on('error', () => {});
-  const begin = (call: Call) => {
-    const { method, path, headers, bytes } = prepared(call);
-    const stream = session.request(
-      { ':method': method, ':path': path, ...headers },
-      { endStream: bytes === undefined },
-    );
-    if (bytes !== undefined) stream.end(bytes);
-    return stream;
-  };
-  return {
-    call: (call) =>
-      new Promise((resolve, reject) => {
-        const stream = begin(call);
-        let text = '';
-        stream.on('error', reject).on('response', (headers) => {
-          stream.on('data', (chunk) => (text += chunk));
-          stream.on('end', () => resolve(reply(headers[':status']!, headers, text)));
-        });
-      }),
-    watch: (path) =>
-      new Promise((resolve, reject) => {
-        const stream = begin({ path });
-        stream.on('error', reject).on('response', (headers) => {
-          const lines = new Lines();
-          stream.on('data', (chunk) => lines.add(String(chunk)));
-          stream.on('close', () => lines.end());
-          resolve({ code: headers[':status']!, next: () => lines.next(), close: () => stream.close() });
-        });
-      }),
-    close: () => new Promise((resolve) => session.close(resolve)),
   };
 }

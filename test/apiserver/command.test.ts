@@ -1,49 +1,35 @@
 /** `relet apiserver` as a command: files, output and rejected flags. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Program, startRelet } from '../program.js';
 import { relet as runRelet } from '../run-relet.js';
 
-const relet = join(import.meta.dirname, '..', '..', 'bin', 'relet.cjs');
 let home: string;
-const children: ChildProcess[] = [];
+const servers: Program[] = [];
 
 beforeAll(() => {
   home = mkdtempSync(join(tmpdir(), 'relet-command-'));
 });
 afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
+  for (const server of servers) server.kill('SIGKILL');
   rmSync(home, { recursive: true, force: true });
 });
 
 /** Resolves with the output once the server is ready. */
-function start(...flags: string[]): Promise<{ child: ChildProcess; printed: Record<string, string> }> {
-  const child = spawn(process.execPath, [relet, 'apiserver', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
-  children.push(child);
-  return new Promise((resolve, reject) => {
-    let out = '';
-    let problem = '';
-    child.stderr.on('data', (chunk) => {
-      problem += chunk;
-    });
-    child.on('exit', (code) => reject(new Error(`it exited with ${code}: ${problem}`)));
-    child.stdout.on('data', (chunk) => {
-      out += chunk;
-      if (!out.endsWith('ready\n')) return;
-      const lines = out.trim().split('\n').slice(0, -1);
-      resolve({ child, printed: Object.fromEntries(lines.map((line) => line.split(': ') as [string, string])) });
-    });
-  });
+async function start(...flags: string[]): Promise<{ child: Program; printed: Record<string, string> }> {
+  const child = startRelet(['apiserver', ...flags]);
+  servers.push(child);
+  await child.printed(/^ready$/m);
+  const lines = child.stdout.trim().split('\n').slice(0, -1);
+  return { child, printed: Object.fromEntries(lines.map((line) => line.split(': ') as [string, string])) };
 }
 
-function stop(child: ChildProcess): Promise<number | null> {
-  child.removeAllListeners('exit');
-  const gone = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  child.kill('SIGTERM');
-  return gone;
+async function stop(child: Program): Promise<number | null> {
+  await child.end();
+  return child.exit!.code;
 }
 
 function get(url: string, ca: string, token: string): Promise<{ code: number; text: string }> {

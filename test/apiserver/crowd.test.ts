@@ -28,7 +28,7 @@ describe('many idle clients', () => {
     timeout: 120_000,
   }, async () => {
     server = await startApiServer({ limits: { headersMs: 3000 } });
-    const client = clientOf(server, 'http1');
+    const client = clientOf(server, 'socket');
     const sockets: TLSSocket[] = [];
     for (let group = 0; group < 20; group++) {
       sockets.push(

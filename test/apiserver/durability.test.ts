@@ -2,22 +2,20 @@
  * kill -9 during concurrent writes: acknowledged writes are there, revisions only grow, watches resume without gap or
  * repetition.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { type ClientHttp2Session, connect } from 'node:http2';
+import { Agent, type RequestOptions, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.js';
+import { type Program, startRelet } from '../program.js';
 
 const rounds = 20;
 const writers = 8;
 const maps = '/api/v1/namespaces/default/configmaps';
-const relet = join(import.meta.dirname, '..', '..', 'bin', 'relet.cjs');
 
 let directory: string;
-let server: ChildProcess | undefined;
+let server: Program | undefined;
 
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'relet-kill-'));
@@ -29,27 +27,21 @@ afterAll(() => {
 
 /** Starts the server and resolves with its address once it is ready. */
 async function start(): Promise<string> {
-  const child = spawn(process.execPath, [relet, 'apiserver', '--data-dir', directory, '--port', '0'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  server = child;
-  let url = '';
-  let problem = '';
-  child.stderr.on('data', (chunk) => {
-    problem += chunk;
-  });
-  for await (const line of createInterface(child.stdout)) {
-    if (line.startsWith('url: ')) url = line.slice(5);
-    if (line === 'ready') return url;
-  }
-  throw new Error(`the server did not become ready: ${problem}`);
+  server = startRelet(['apiserver', '--data-dir', directory, '--port', '0']);
+  await server.printed(/^ready$/m);
+  return /^url: (.*)$/m.exec(server.stdout)![1]!;
 }
 
-function connection(url: string): ClientHttp2Session {
+/** Connections to one server: `destroy` breaks all of them. */
+interface Session {
+  begin(options: RequestOptions): ReturnType<typeof request>;
+  destroy(): void;
+}
+
+function connection(url: string): Session {
   const pki = (file: string) => readFileSync(join(directory, 'pki', file));
-  const session = connect(url, { ca: pki('ca.crt'), cert: pki('admin.crt'), key: pki('admin.key') });
-  session.on('error', () => {});
-  return session;
+  const agent = new Agent({ ca: pki('ca.crt'), cert: pki('admin.crt'), key: pki('admin.key'), keepAlive: true });
+  return { begin: (options) => request(url, { ...options, agent }), destroy: () => agent.destroy() };
 }
 
 interface Answer {
@@ -59,32 +51,27 @@ interface Answer {
 }
 
 /** Rejects when the connection breaks before the response is complete: then nothing was acknowledged. */
-function call(session: ClientHttp2Session, method: string, path: string, body?: unknown): Promise<Answer> {
+function call(session: Session, method: string, path: string, body?: unknown): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-    const stream = session.request({ ':method': method, ':path': path, 'content-type': type });
-    let code = 0;
-    let text = '';
-    let isWhole = false;
-    stream.on('response', (headers) => {
-      code = headers[':status'] ?? 0;
+    const sent = session.begin({ method, path, headers: { 'content-type': type } });
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      let text = '';
+      response.on('data', (chunk) => {
+        text += chunk;
+      });
+      response.on('error', reject);
+      response.on('close', () => {
+        try {
+          if (response.complete) resolve({ code: response.statusCode ?? 0, json: JSON.parse(text) });
+          else reject(new Error('the connection broke'));
+        } catch (error) {
+          reject(error);
+        }
+      });
     });
-    stream.on('data', (chunk) => {
-      text += chunk;
-    });
-    stream.on('end', () => {
-      isWhole = true;
-    });
-    stream.on('error', reject);
-    stream.on('close', () => {
-      try {
-        if (isWhole && code !== 0) resolve({ code, json: JSON.parse(text) });
-        else reject(new Error('the connection broke'));
-      } catch (error) {
-        reject(error);
-      }
-    });
-    stream.end(body === undefined ? undefined : JSON.stringify(body));
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
 
@@ -95,20 +82,24 @@ interface Seen {
 }
 
 /** Collects events until the connection breaks or `stop` is called. */
-function follow(session: ClientHttp2Session, from: number): { events: Seen[]; stop(): void } {
+function follow(session: Session, from: number): { events: Seen[]; stop(): void } {
   const events: Seen[] = [];
-  const stream = session.request({ ':path': `${maps}?watch=true&resourceVersion=${from}` });
+  const sent = session.begin({ path: `${maps}?watch=true&resourceVersion=${from}` });
   let rest = '';
-  stream.on('error', () => {});
-  stream.on('data', (chunk) => {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop()!;
-    for (const line of lines) {
-      const { type, object } = JSON.parse(line);
-      events.push({ type, name: object.metadata?.name, version: Number(object.metadata?.resourceVersion) });
-    }
+  sent.on('error', () => {});
+  sent.on('response', (response) => {
+    response.on('error', () => {});
+    response.on('data', (chunk) => {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop()!;
+      for (const line of lines) {
+        const { type, object } = JSON.parse(line);
+        events.push({ type, name: object.metadata?.name, version: Number(object.metadata?.resourceVersion) });
+      }
+    });
   });
-  return { events, stop: () => stream.close() };
+  sent.end();
+  return { events, stop: () => sent.destroy() };
 }
 
 /** The highest value of each writer that was acknowledged. */
@@ -118,7 +109,7 @@ const sent = new Map<string, number>();
 let highestVersion = 0;
 
 /** Writes without pause until the connection breaks. */
-async function write(session: ClientHttp2Session, name: string): Promise<void> {
+async function write(session: Session, name: string): Promise<void> {
   for (;;) {
     const value = (sent.get(name) ?? 0) + 1;
     sent.set(name, value);
@@ -163,10 +154,9 @@ describe('kill -9', () => {
       const enough = Math.ceil(Math.random() * 60);
       const before = highestVersion;
       await eventually('enough writes', () => highestVersion >= before + enough);
-      const gone = new Promise((resolve) => server!.once('exit', resolve));
       server!.kill('SIGKILL');
       await Promise.allSettled(writing);
-      await gone;
+      await server!.exited;
       session.destroy();
       history.push(...watch.events);
     }
@@ -202,7 +192,6 @@ async function checkEnd(history: Seen[]): Promise<void> {
   expect(replay.events.filter(({ version }) => version <= upTo)).toEqual(history);
   replay.stop();
   session.destroy();
-  const gone = new Promise((resolve) => server!.once('exit', resolve));
   server!.kill('SIGTERM');
-  expect(await gone).toBe(0);
+  expect((await server!.exited).code).toBe(0);
 }

@@ -25,7 +25,7 @@ test('an Eviction of an unknown version is rejected', async () => {
   const body = { apiVersion: 'policy/v9', kind: 'Eviction', metadata: { name: 'a' } };
   const { code, json } = await client.call({ method: 'POST', path: `${pods}/a/eviction`, body });
   expect(code).toBe(400);
-  expect(json.message).toContain('no kind "Eviction" is registered for version "policy/v9"');
+  expect(json.message).toContain('(policy/v9) does not match the expected API version');
 });
 
 test('a Pod that its budget needs is not evicted', async () => {

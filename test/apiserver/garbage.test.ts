@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
-import type { StoreEvent } from '../../src/lab/apiserver/store/store.js';
+import type { StoreEvent } from '../../src/memory-api/store/store.js';
 import { type Client, clientOf } from './client.js';
 
 const maps = '/api/v1/namespaces/default/configmaps';

@@ -3,21 +3,20 @@
  * bounded.
  */
 import { once } from 'node:events';
-import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { type Client, clientOf } from './client.js';
 
 const maps = '/api/v1/namespaces/default/configmaps';
-const limits = { headersMs: 400, bodyTimeoutMs: 400, idleMs: 600, handshakeMs: 400 };
+const limits = { headersMs: 400, bodyTimeoutMs: 400, idleMs: 600, handshakeMs: 2000 };
 
 let server: ApiServer;
 let client: Client;
 
 beforeAll(async () => {
   server = await startApiServer({ limits });
-  client = clientOf(server, 'http1');
+  client = clientOf(server, 'socket');
 });
 afterAll(async () => {
   await client.close();
@@ -27,8 +26,8 @@ afterAll(async () => {
 const post = (raw: string | Buffer, headers: Record<string, string> = {}) =>
   client.call({ method: 'POST', path: maps, raw, headers });
 
-async function socket(): Promise<TLSSocket> {
-  const opened = connectTls({ port: server.port, ca: server.pki.ca, ...server.pki.admin, ALPNProtocols: ['http/1.1'] });
+async function socket(ALPNProtocols = ['http/1.1']): Promise<TLSSocket> {
+  const opened = connectTls({ port: server.port, ca: server.pki.ca, ...server.pki.admin, ALPNProtocols });
   opened.on('error', () => {});
   await once(opened, 'secureConnect');
   return opened;
@@ -54,11 +53,11 @@ async function expectWell(): Promise<void> {
 
 describe('bodies that are not objects', () => {
   test.each([
-    ['', "couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)"],
-    ['{"a"', 'unexpected end of JSON input ({"a")'],
+    ['', 'unexpected end of JSON input'],
+    ['{"a"', 'unexpected end of JSON input'],
     ['nonsense', "invalid character 'o' in literal null (expecting 'u')"],
-    ['[]', 'cannot unmarshal array'],
-    ['"text"', 'cannot unmarshal string'],
+    ['[]', 'it is not an object'],
+    ['"text"', 'it is not an object'],
     [`${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'exceeded max depth'],
   ])('%.20j', async (body, message) => {
     const { code, json } = await post(body);
@@ -242,6 +241,12 @@ describe('patches that let an object grow', () => {
   });
 });
 
+test('a peer that offers HTTP/2 gets HTTP/1.1, which no broken peer turns into an abort of the process', async () => {
+  const opened = await socket(['h2', 'http/1.1']);
+  expect(opened.alpnProtocol).toBe('http/1.1');
+  opened.destroy();
+});
+
 describe('slow clients', () => {
   test('a connection without a request is closed', async () => {
     await untilClosed(await socket());
@@ -262,26 +267,15 @@ describe('slow clients', () => {
     await expectWell();
   });
 
-  test('a request whose body never ends is rejected over HTTP/2', async () => {
-    const session = connectHttp2(server.url, { ca: server.pki.ca, ...server.pki.admin });
-    session.on('error', () => {});
-    const stream = session.request({ ':method': 'POST', ':path': maps, 'content-type': 'application/json' });
-    stream.on('error', () => {});
-    stream.write('{');
-    const [headers] = await once(stream, 'response');
-    expect(headers[':status']).toBe(504);
-    session.destroy();
-  });
-
-  test('an idle HTTP/2 connection is closed; one with a watch is not', async () => {
-    const idle = connectHttp2(server.url, { ca: server.pki.ca, ...server.pki.admin });
-    const watching = connectHttp2(server.url, { ca: server.pki.ca, ...server.pki.admin });
-    for (const session of [idle, watching]) session.on('error', () => {});
-    const stream = watching.request({ ':path': `${maps}?watch=true&resourceVersion=${server.store.revision}` });
-    await once(stream, 'response');
-    await once(idle, 'close');
+  test('an idle connection is closed; one with a watch is not', async () => {
+    const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    const [idle, watching] = await Promise.all([socket(), socket()]);
+    idle.write(get('/version'));
+    watching.write(get(`${maps}?watch=true&resourceVersion=${server.store.revision}`));
+    await once(watching, 'data');
+    await untilClosed(idle);
     // The other is as old: its timer has expired too.
-    const event = once(stream, 'data');
+    const event = once(watching, 'data');
     await post('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"news"}}');
     expect(String(await event)).toContain('"news"');
     watching.destroy();

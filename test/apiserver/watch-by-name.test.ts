@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readTokenFile } from '../../src/lab/apiserver/access/token-file.js';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
-import { callInMemory } from '../../src/lab/apiserver/http/in-memory.js';
+import { callInMemory } from './call-in-memory.js';
 
 const tokenFile = `admin-token,admin,,system:masters
 node-token,system:node:node-1,,system:nodes
@@ -35,7 +35,7 @@ async function ask(who: string, path: string) {
 }
 
 beforeAll(async () => {
-  const { tokens } = readTokenFile(tokenFile, 'tokens.csv');
+  const tokens = readTokenFile(tokenFile, 'tokens.csv');
   server = await startApiServer({ tokens: [tokens] });
   for (const name of ['node-1', 'node-2']) await write('POST', '/api/v1/nodes', { metadata: { name } });
   for (const name of ['mine', 'other']) {

@@ -1,16 +1,12 @@
 /** One node of a cluster of the suite: an agent in this process with the node's own token, and its NodeConfig as others see it. */
 
-import { NodeConnection } from '../../src/agent/sync/connect.js';
-import { followedRecord } from '../../src/agent/sync/reference.js';
+import type { NodeConnection } from '../../src/agent/sync/connect.js';
 import { configLabel, type NodeConfig, nodeConfigs } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import type { KubeClient } from '../../src/kube/client.js';
-import { systemFileReader } from '../../src/kube/kubeconfig.js';
 import { configMaps } from '../../src/kube/resource-type.js';
-import { createLog } from '../../src/log.js';
-import { systemRandom } from '../../src/random.js';
-import { createRig, type Rig } from '../agent-rig.js';
 import { eventually } from '../eventually.js';
+import { connectionOf, createRig, type Rig } from '../rig/process-node.js';
 import type { Cluster, UserName } from './cluster.js';
 
 export type NodeName = 'node-a' | 'node-b';
@@ -55,19 +51,8 @@ export class ClusterNode {
 export async function startNode(cluster: Cluster, name: NodeName): Promise<ClusterNode> {
   let connection: NodeConnection;
   const rig = await createRig({ connect: (signal) => connection.connect(signal) });
-  connection = new NodeConnection({
-    kubeconfig: cluster.kubeconfig(`system:node:${name}` as UserName),
-    hostnameOverride: name,
-    hostname: 'localhost',
-    userAgent: 'relet-test',
-    version: '0.0.0-test',
-    followed: () => rig.state.record(followedRecord),
-    env: {},
-    files: systemFileReader,
-    random: systemRandom,
-    clock: rig.clock,
-    log: createLog({ format: 'text', level: 'debug', write: (line) => rig.logLines.push(line) }),
-  });
+  const kubeconfig = cluster.kubeconfig(`system:node:${name}` as UserName);
+  connection = connectionOf(rig, { kubeconfig, hostnameOverride: name, hostname: 'localhost' });
   rig.boot();
   return new ClusterNode(name, rig, cluster.client('admin'));
 }

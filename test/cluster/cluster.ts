@@ -2,18 +2,18 @@
  * A cluster for the suite: relet's own API server, or a real one from KUBEBUILDER_ASSETS (etcd, kube-apiserver). Both know
  * the same users by token. Everything it started is stopped, and every file is gone, when it is closed.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KubeClient } from '../../src/kube/client.js';
 import { readTokenFile } from '../../src/lab/apiserver/access/token-file.js';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { clientFor } from '../cluster-rig.js';
-import { endProcess } from '../end-process.js';
 import { eventually } from '../eventually.js';
 import { freePort } from '../free-port.js';
+import { Program } from '../program.js';
 
 const users = {
   admin: 'system:masters',
@@ -23,6 +23,7 @@ const users = {
   editor: 'people',
   'system:node:node-a': 'system:nodes',
   'system:node:node-b': 'system:nodes',
+  'system:serviceaccount:relet-system:relet-controller': 'system:serviceaccounts',
 };
 export type UserName = keyof typeof users;
 
@@ -93,7 +94,7 @@ function clusterOn(server: Server): Cluster {
 export async function embeddedCluster(): Promise<Cluster> {
   const dir = mkdtempSync(join(tmpdir(), 'relet-cluster-'));
   const port = await freePort();
-  const { tokens } = readTokenFile(tokenFile, 'tokens.csv');
+  const tokens = readTokenFile(tokenFile, 'tokens.csv');
   let server: ApiServer | undefined;
   const start = async () => {
     // As servers of today: Nodes keep no configSource.
@@ -126,7 +127,7 @@ export async function realCluster(assets: string, more: string[] = []): Promise<
   ]);
   const url = `https://127.0.0.1:${port}`;
   const caFile = join(dir, 'certs', 'apiserver.crt');
-  let apiserver: ChildProcess | undefined;
+  let apiserver: Program | undefined;
   const start = async () => {
     apiserver = launch(dir, 'apiserver', join(assets, 'kube-apiserver'), [
       ...[
@@ -147,25 +148,23 @@ export async function realCluster(assets: string, more: string[] = []): Promise<
     await untilReady(cluster, dir, apiserver);
   };
   const stop = async () => {
-    if (apiserver) await endProcess(apiserver);
+    await apiserver?.end();
   };
   const own = join(assets, 'kubectl');
   const kubectl = existsSync(own) ? own : 'kubectl';
   const close = async () => {
     await stop();
-    await endProcess(etcd);
+    await etcd.end();
   };
   const cluster = clusterOn({ url, caFile, dir, kubectl, start, stop, close });
   await start();
   return cluster;
 }
 
-function launch(dir: string, name: string, binary: string, args: string[]): ChildProcess {
-  const log = openSync(join(dir, `${name}.log`), 'a');
-  return spawn(binary, args, { stdio: ['ignore', log, log] });
-}
+const launch = (dir: string, name: string, binary: string, args: string[]) =>
+  new Program(binary, args, { logFile: join(dir, `${name}.log`) });
 
-async function untilReady(cluster: Cluster, dir: string, child: ChildProcess): Promise<void> {
+async function untilReady(cluster: Cluster, dir: string, program: Program): Promise<void> {
   const ready = async () => {
     if (!existsSync(join(dir, 'certs', 'apiserver.crt'))) return false;
     const client = cluster.client('admin');
@@ -173,7 +172,7 @@ async function untilReady(cluster: Cluster, dir: string, child: ChildProcess): P
     return true;
   };
   await eventually('kube-apiserver is ready', ready, {
-    hopeless: () => child.exitCode !== null && `it exited with code ${child.exitCode}`,
+    hopeless: () => program.exit !== undefined && `it exited with code ${program.exit.code}`,
     seen: () => readFileSync(join(dir, 'apiserver.log'), 'utf8').slice(-2000),
   });
 }

@@ -1,5 +1,4 @@
 /** The controller on a cluster of the suite, with its own service account. */
-import { configNamespaces } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { runController } from '../../src/controller/controller.js';
 import type { GuardChoice } from '../../src/controller/guard-plan.js';
@@ -62,7 +61,6 @@ export async function startController(cluster: Cluster, options: ControllerStart
       runController(
         {
           ...common,
-          namespaces: configNamespaces,
           guards,
           settleMs: 0,
           counters: newControllerCounters(),

@@ -3,8 +3,8 @@
  * `relet controller` as a process, the container runtime that CONTAINER_RUNTIME_ENDPOINT names or a containerd of its own. From 1.24 on through a NodeConfig; before, with the gate on, through the Node.
  * Part of `npm run test:cluster`.
  */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,9 +14,9 @@ import { configLabel, nodeConfigs } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import type { KubeClient } from '../../src/kube/client.js';
 import { configMaps, nodes } from '../../src/kube/resource-type.js';
-import { endProcess } from '../end-process.js';
 import { eventually } from '../eventually.js';
 import { freePort } from '../free-port.js';
+import { Program } from '../program.js';
 import { address, assets, cgroupLines, kubeletExit, runtime } from '../real-kubelet-rig.js';
 import { executable } from '../run-relet.js';
 import { type Cluster, realCluster } from './cluster.js';
@@ -39,7 +39,7 @@ describe.skipIf(!canRun || address === undefined)(`relet in front of ${version |
   const usesNode = minor < 24;
   const dir = canRun ? mkdtempSync(join(tmpdir(), 'relet-real-kubelet-')) : '';
   const endpoint = runtime === '' ? `unix://${join(dir, 'containerd.sock')}` : runtime;
-  const children: ChildProcess[] = [];
+  const programs: Program[] = [];
   let cluster: Cluster;
   let admin: KubeClient;
   let kubeletPort: number;
@@ -70,21 +70,20 @@ describe.skipIf(!canRun || address === undefined)(`relet in front of ${version |
     await until('Ready', isReady, () => kubeletExit(logOf('node')));
   });
   afterAll(async () => {
-    for (const child of children.reverse()) await endProcess(child);
+    for (const program of programs.reverse()) await program.end();
     await cluster?.close();
     // The kubelet mounts its directory upon itself.
     spawnSync('umount', ['-l', join(dir, 'root')]);
     rmSync(dir, { recursive: true, force: true });
   });
 
-  function launch(name: string, command: string, args: string[]): ChildProcess {
-    const log = openSync(join(dir, `${name}.log`), 'a');
-    const child = spawn(command, args, { stdio: ['ignore', log, log] });
-    children.push(child);
-    return child;
+  function launch(name: string, command: string, args: string[]): Program {
+    const program = new Program(command, args, { logFile: join(dir, `${name}.log`) });
+    programs.push(program);
+    return program;
   }
 
-  function startNode(): ChildProcess {
+  function startNode(): Program {
     return launch('node', process.execPath, [
       ...[executable, 'kubelet', `--dynamic-config-dir=${join(dir, 'dynamic')}`, '--trial-duration=5s'],
       ...[`--kubelet-binary=${join(assets, 'kubelet')}`, '--metrics-bind-address=0'],
@@ -200,7 +199,7 @@ ${more}`;
     const pids = () =>
       [...readFileSync(join(dir, 'node.log'), 'utf8').matchAll(/kubelet started pid=(\d+)/g)].map((found) => found[1]!);
     const before = pids();
-    children.at(-1)!.kill('SIGKILL');
+    programs.at(-1)!.kill('SIGKILL');
     startNode();
     await until('another kubelet', async () => pids().length === before.length + 1);
     await until('serves without the API', async () => isHealthy(healthzPort));

@@ -78,15 +78,6 @@ export function referenceStates(scene: Scene, { hasRules }: { hasRules: boolean 
       expect(recreated.config?.assigned?.configMap?.uid).toBe(metadata.uid);
     });
 
-    test('a reference to kube-system, where relet stored configs before, is granted and followed', async () => {
-      const { admin, freshNode, operator } = scene;
-      const node = await freshNode();
-      const former = configMapObject('former', node.rig.config('maxPods: 65'));
-      await write(admin, { ...former, metadata: { ...former.metadata, namespace: 'kube-system' } });
-      await point(operator, 'node-a', 'former', { namespace: 'kube-system' });
-      await node.active('former');
-    });
-
     test('a bad config, and a bad key, leave the last known good running; a missing ConfigMap changes nothing', async () => {
       const { admin, author, freshNode, operator } = scene;
       const node = await freshNode();

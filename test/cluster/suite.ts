@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { configLabel, configNamespace, guardsLease, nodeConfigs, unsetAnnotations } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { isForbidden } from '../../src/api/status.js';
+import { grantRole } from '../../src/controller/grant-plan.js';
 import type { GuardChoice } from '../../src/controller/guard-plan.js';
 import type { KubeClient } from '../../src/kube/client.js';
 import {
@@ -19,9 +20,10 @@ import {
   leases,
   nodes,
   roleBindings,
+  roles,
 } from '../../src/kube/resource-type.js';
 import type { Cluster } from './cluster.js';
-import { point } from './cluster-node.js';
+import { configMapObject, point, write } from './cluster-node.js';
 import { type RunningController, startController } from './controller.js';
 import { greedyParties } from './greedy-parties.js';
 import { referenceStates } from './reference-states.js';
@@ -69,7 +71,9 @@ export function clusterSuite({ start, kustomization, guards, hasRules, guardsOnl
       : ['customresourcedefinition.apiextensions.k8s.io/nodeconfigs.relet.dev configured'];
     expect(again.split('\n').filter((line) => line !== '' && !line.endsWith('unchanged'))).toEqual(mayChange);
     await until('NodeConfig made', () => exists(admin.get(nodeConfigs, { name: 'node-a' })));
-    expect(await cluster.kubectl('get', 'nodeconfigs')).toMatch(/NAME +ASSIGNED +ACTIVE +OK +TRIAL +ERROR +AGE\n/);
+    expect(await cluster.kubectl('get', 'nodeconfigs')).toMatch(
+      /NAME +ASSIGNED +ACTIVE +OK +AGENT +TRIAL +ERROR +AGE\n/,
+    );
   });
 
   test('every Node has a NodeConfig that is unset, and reports which guards are in force', async () => {
@@ -142,6 +146,26 @@ export function clusterSuite({ start, kustomization, guards, hasRules, guardsOnl
     await until('taken back', async () => (await granted('outlived')).length === 0);
   });
 
+  test('kube-system, where relet stored configs before, is granted from while nodes use what was granted there, and not otherwise', async () => {
+    const { admin, cluster, operator } = scene;
+    const namespace = 'kube-system';
+    const reason = async () => (await condition(admin, 'node-b', 'Granted'))?.reason;
+    await until('NodeConfig made', () => exists(admin.get(nodeConfigs, { name: 'node-b' })));
+    const { metadata, ...rest } = configMapObject('former', 'maxPods: 65');
+    const { uid } = (await write(admin, { ...rest, metadata: { ...metadata, namespace } })).metadata;
+    await point(operator, 'node-b', 'former', { namespace });
+    await until('not granted', async () => (await reason()) === 'NamespaceNotAllowed');
+
+    // As an earlier edition left it, and an upgrade finds it.
+    await controller.stop();
+    await cluster.kubectl('apply', '-k', join(deploy, 'kube-system'));
+    await admin.create(roles, { namespace }, grantRole({ namespace, name: 'former', uid: uid! }));
+    controller = await startController(cluster, { identity: 'upgraded', guards });
+    await until('granted', async () => (await reason()) === 'RoleBinding');
+
+    await point(operator, 'node-b', undefined);
+  });
+
   test.runIf(!guardsOnly)('a restart of the API server loses nothing', async () => {
     const { cluster, freshNode, newConfig, operator } = scene;
     const node = await freshNode();
@@ -150,7 +174,7 @@ export function clusterSuite({ start, kustomization, guards, hasRules, guardsOnl
     await point(operator, 'node-a', 'before');
     await node.active('before');
     await cluster.stop();
-    await node.rig.until('noticed', () => /cannot be followed/.test(node.rig.log()));
+    await node.rig.until('noticed', () => /cannot watch/.test(node.rig.log()));
     await cluster.start();
     await point(operator, 'node-a', 'after');
     await node.active('after');

@@ -32,5 +32,21 @@ export type NewerOracleCase = OracleDocument & Record<'v1.36' | 'v1.37', OracleA
 
 export const oracleCases = (): OracleCase[] => readEvidence('oracle.jsonl');
 
+/** Without the internal version, which relet refuses to read. */
+export const readableOracleCases = (): OracleCase[] => oracleCases().filter(({ id }) => id !== 'gvk/internal');
+
+/** At the limits of what Go reads: the document is each part so many times, one after the other. */
+export interface LimitCase {
+  id: string;
+  parts: [text: string, times: number][];
+  'v1.37': Pick<OracleAnswer, 'verdict' | 'stage' | 'message' | 'effective'>;
+}
+
+export const limitCases = (): (LimitCase & { payload: string })[] =>
+  readEvidence<LimitCase>('oracle-limits.jsonl').map((one) => ({
+    ...one,
+    payload: one.parts.map(([text, times]) => text.repeat(times)).join(''),
+  }));
+
 /** About what only 1.33 and later have. */
 export const newerOracleCases = (): NewerOracleCase[] => readEvidence('oracle-newer.jsonl');

@@ -1,7 +1,8 @@
 /** Finds kubectl clients on this machine and runs recorded command lines with one of them. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { Program } from '../program.js';
 
 export interface Client {
   /** Such as 1.33. */
@@ -65,16 +66,8 @@ export function shell({ client, kubeconfig, folder }: ShellOptions): (command: s
     TMPDIR: '/tmp',
     LC_ALL: 'C',
   };
-  return (command) =>
-    new Promise((resolve, reject) => {
-      const child = spawn('bash', ['-c', command], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
-      const out: Buffer[] = [];
-      const err: Buffer[] = [];
-      child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
-      child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
-      child.on('error', reject);
-      child.on('close', (code) =>
-        resolve({ exit: code ?? 1, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() }),
-      );
-    });
+  return async (command) => {
+    const { status, stdout, stderr } = await new Program('bash', ['-c', command], { cwd: folder, env }).ended;
+    return { exit: status ?? 1, stdout, stderr };
+  };
 }

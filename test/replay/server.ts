@@ -13,7 +13,7 @@ const identities = 'admin-token,admin,1,system:masters\nnode-token,system:node:n
 
 export async function startReplayServer({ dynamicKubeletConfig = true } = {}): Promise<ReplayServer> {
   const log = createLog({ format: 'text', level: 'error', write: (line) => process.stderr.write(line) });
-  const { tokens } = readTokenFile(identities, 'the identities of the recording');
+  const tokens = readTokenFile(identities, 'the identities of the recording');
   // No controller ran beside the recorded server.
   const server = await startApiServer({
     garbageCollection: false,

@@ -72,7 +72,7 @@ export interface ChildRecord {
   token: string;
   bootId: string;
   process?: ProcessIdentity;
-  /** What it was started with; undefined is local. Its checkpoint is not deleted while it runs. */
+  /** Config that it was started with; undefined is local. Its checkpoint is not deleted while it runs. */
   source?: ExactRef;
   /** The file it was started with. The name is that of the first edition, which kept only converted copies apart. */
   converted?: string;

@@ -1,6 +1,6 @@
 /**
  * The one seam between the agent and the kubelet of its machine. process.ts: relet is the kubelet's parent. systemd/driver.ts:
- * the kubelet stays in its own unit. fake.ts: in memory, for tests and simulations. contract.ts: the tests that every driver
+ * the kubelet stays in its own unit. fake.ts: in memory, for tests and simulations. test/rig/driver-contract.ts: the tests that every driver
  * passes.
  *
  * none ── start ──► running ── stop, shutdown ──► none (exit: requested)
@@ -26,9 +26,10 @@ export interface KubeletDriver {
   recover(): Promise<void>;
   /**
    * Starts the kubelet with this config, at once, or adopts the one that runs with it; resolves when it has exited. An exit that
-   * nobody has seen yet, of a kubelet with this config, comes first. Throws when one is running or none may be started.
+   * nobody has seen yet, of a kubelet with this config, comes first. Throws when one is running or none may be started. `onRunning` is
+   * called when the kubelet runs with this config, and not with another one any more.
    */
-  start(config: StartedConfig): Promise<Exit>;
+  start(config: StartedConfig, onRunning?: () => void): Promise<Exit>;
   /**
    * Ends this run, so that another config can be started. A kubelet that is a child of relet is made to exit, after a grace period
    * by force; one in its own unit runs on until the next start, which is then a single restart. Harmless when none is running.
@@ -36,11 +37,11 @@ export interface KubeletDriver {
   stop(): Promise<void>;
   /** The agent ends. A kubelet that cannot live without it is stopped with this signal. */
   shutdown(signal: NodeJS.Signals): Promise<void>;
-  /** Who listens on each of these ports. Undefined when no kubelet is running, or it exited meanwhile: then nothing can be known. */
+  /** Owners of these ports. Undefined when no kubelet is running, or it exited meanwhile: then nothing can be known. */
   portOwners(ports: readonly Port[]): Promise<PortOwner[] | undefined>;
-  /** What the kubelet that was started last has logged since; undefined where that cannot be read. Never rejects. */
+  /** Log of the kubelet that was started last; undefined if it cannot be read. Never rejects. */
   kubeletLog(): Promise<KubeletLog | undefined>;
-  /** Of a kubelet that others start and stop too: an operator, a package, a boot without the agent. */
+  /** Set for a kubelet that others start and stop too: an operator, a package, a boot without the agent. */
   readonly unit?: KubeletUnit;
 }
 
@@ -61,7 +62,12 @@ export interface KubeletUnit {
   /** The config passed its trial. Never rejects: where the host does not take it, that is a notice. */
   keep(config: StartedConfig): Promise<void>;
   stage(config: StartedConfig): Promise<void>;
-  /** What was seen on the host that the agent did not do, as it is now. */
+  /**
+   * Asks systemd to return from the trial to the config that was kept, and does not wait for the end of that. Runs no program and
+   * reads nothing but relet's own files. False where that is not `to`, or nothing is on trial.
+   */
+  rollBack(to: ExactRef | undefined): Promise<boolean>;
+  /** Present changes on the host that the agent did not make. */
   notices(): Notice[];
   /** Undefined where it is not known. */
   nextStart(): StartedConfig | undefined;
@@ -75,7 +81,7 @@ export interface KubeletUnit {
 
 export interface Notice {
   reason: NoticeReason;
-  /** What was seen and where, for people. */
+  /** Description for people, with the place. */
   message: string;
 }
 
@@ -100,6 +106,8 @@ export interface Exit extends ExitStatus {
   last?: true;
   /** It was one exit too many: the host has returned to what was kept. */
   rolledBack?: true;
+  /** The deadline on the host has passed while this agent waited for the kubelet's first healthy answer. */
+  overdue?: true;
 }
 
 export interface Port {

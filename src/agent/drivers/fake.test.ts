@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/eventually.js';
 import { ManualClock } from '../../../test/manual-clock.js';
-import { type Conduct, type DriverRig, testDriver } from './contract.js';
+import { type Conduct, type DriverRig, testDriver } from '../../../test/rig/driver-contract.js';
 import { type Behaviour, FakeDriver, FakeMachine } from './fake.js';
 
 const behaviours: Record<Conduct, Behaviour> = {
@@ -16,7 +16,7 @@ async function createRig(): Promise<DriverRig> {
   const machine = new FakeMachine({ clock });
   machine.behaviour = ({ file }) => ({ ...behaviours[(file ?? 'runs') as Conduct] });
   const stopGraceMs = 1000;
-  // What is due at once happens without a test that moves the clock.
+  // Sleeps of 0 ms end without a test that moves the clock.
   clock.sleep = (
     (sleep) => (ms, signal) =>
       ms === 0 ? Promise.resolve() : sleep(ms, signal)

@@ -14,7 +14,7 @@ export interface Behaviour {
   exits?: { afterMs: number; code?: number; signal?: NodeJS.Signals };
   /** It does not react to a stop and is killed after the grace period. */
   ignoresStop?: true;
-  /** What it logs. */
+  /** Lines that it logs. */
   log?: string[];
   /** Another process has its ports. */
   portsTakenBy?: string;
@@ -38,12 +38,12 @@ export interface FakeMachineOptions {
   version?: string;
 }
 
-/** What survives the agent: the kubelet, the binary, the boot. Drivers come and go. */
+/** The machine outlives the agent: the kubelet, the binary, the boot. Drivers come and go. */
 export class FakeMachine {
   readonly clock: Clock;
   behaviour: (config: StartedConfig, starts: number) => Behaviour;
   version: string;
-  /** Of every start. */
+  /** Configs of every start. */
   readonly started: StartedConfig[] = [];
   isStopping = false;
   #boots = 1;
@@ -51,7 +51,7 @@ export class FakeMachine {
   #binary: number | undefined = 1;
   #binaries = 1;
   #kubelet: RunningKubelet | undefined;
-  /** Of the last kubelet that was started. */
+  /** Log of the last kubelet that was started. */
   log: string[] | undefined;
 
   constructor({ clock, behaviour = () => ({}), version = 'v1.32.1' }: FakeMachineOptions) {
@@ -72,7 +72,7 @@ export class FakeMachine {
     return this.#kubelet;
   }
 
-  /** What /healthz answers now. */
+  /** Present answer of /healthz. */
   get isHealthy(): boolean {
     const { behaviour, startedMs } = this.#kubelet ?? {};
     if (behaviour === undefined || startedMs === undefined) return false;
@@ -181,14 +181,18 @@ export class FakeDriver implements KubeletDriver {
     else await this.stop();
   }
 
-  start(config: StartedConfig): Promise<Exit> {
+  start(config: StartedConfig, onRunning?: () => void): Promise<Exit> {
     const [{ running }, left] = [this.#machine, this.#left];
     this.#left = undefined;
     if (running !== undefined && running !== left) throw new Error('start the kubelet: one is running');
-    if (running !== undefined && running.config.file === config.file) return running.exited;
-    running?.exit({ code: 0, signal: null });
-    this.#mayStart();
-    return this.#machine.start(config);
+    const isAdopted = running !== undefined && running.config.file === config.file;
+    if (!isAdopted) {
+      running?.exit({ code: 0, signal: null });
+      this.#mayStart();
+    }
+    const exited = isAdopted ? running.exited : this.#machine.start(config);
+    onRunning?.();
+    return exited;
   }
 
   shutdown(): Promise<void> {

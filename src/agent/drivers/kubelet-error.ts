@@ -83,7 +83,7 @@ function messageAt(lines: readonly string[], at: number): string {
   return errorValue(fields ?? '', lines.slice(at + 1)) ?? goUnquote(message);
 }
 
-/** Of `err`, or `panic`; a value of several lines is on the lines that follow, each after a tab, up to ` >`. */
+/** Value of `err`, or of `panic`; a value of several lines is on the lines that follow, each after a tab, up to ` >`. */
 function errorValue(fields: string, following: readonly string[]): string | undefined {
   for (const [, key, value] of fields.matchAll(/ ([^\s="]+)=("(?:[^"\\]|\\.)*"|<$|\S+)/g)) {
     if (key !== 'err' && key !== 'panic') continue;

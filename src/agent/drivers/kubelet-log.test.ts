@@ -1,4 +1,4 @@
-/** Where the log of one kubelet is read: only its own lines, and none where nothing can be read. */
+/** The log of one kubelet: only its own lines, and none if nothing can be read. */
 import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,23 +1,23 @@
-/** Who listens on a port: real sockets of real processes on this machine. */
-import { spawn } from 'node:child_process';
+/** Owners of ports: real sockets of real processes on this machine. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../../test/eventually.js';
-import { identify, quietly } from '../../proc.js';
+import { Program, sendSignal } from '../../../test/program.js';
+import { identify } from '../../proc.js';
 import { addressOf, ownerOf } from './listeners.js';
 
 /** A process that listens on a port of its own choice, through another one in front of it where there are words. */
 async function listener(host: string, ...inFront: string[]) {
   const script = `const server = require('net').createServer().listen(0, '${host}', () => console.log(server.address().port))`;
   const [program, ...args] = [...inFront, process.execPath, '-e', script];
-  const child = spawn(program!, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
-  onTestFinished(() => void quietly(() => process.kill(-child.pid!, 'SIGKILL')));
-  const [line] = await once(child.stdout, 'data');
-  return { identity: identify(child.pid!)!, port: Number(line) };
+  const listening = new Program(program!, args, { isGroup: true });
+  onTestFinished(() => listening.kill('SIGKILL'));
+  const [line] = await listening.printed(/\d+(?=\n)/);
+  return { identity: identify(listening.pid)!, port: Number(line) };
 }
 
-/** One that was there before any of them. */
+/** A listener that was there before any of them. */
 async function listenHere(host: string): Promise<number> {
   const server = createServer();
   onTestFinished(() => void server.close());
@@ -58,7 +58,7 @@ describe('a port of the kubelet', () => {
 
   test('that it had is nobody’s once it has ended', async () => {
     const { identity, port } = await listener('127.0.0.1');
-    process.kill(identity.pid, 'SIGKILL');
+    sendSignal(identity.pid, 'SIGKILL');
     await eventually('ended', () => identify(identity.pid) === undefined);
     expect(ownerOf({ host: '127.0.0.1', port }, identity)).toBe('nobody');
   });

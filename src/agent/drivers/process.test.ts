@@ -3,9 +3,10 @@ import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { FullDisk } from '../../../test/crash-disk.js';
 import { eventually } from '../../../test/eventually.js';
 import { freePort } from '../../../test/free-port.js';
+import { fullFiles } from '../../../test/rig/crash-disk.js';
+import { type Conduct, type DriverRig, testDriver } from '../../../test/rig/driver-contract.js';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
 import { silentLog } from '../../log.js';
@@ -15,7 +16,6 @@ import { systemRandom } from '../../random.js';
 import { openDirectory } from '../state/directory.js';
 import { type Child, childRecord, childStarter, childTokenVariable, type StartChild } from './child.js';
 import { commandRunner } from './command.js';
-import { type Conduct, type DriverRig, testDriver } from './contract.js';
 import { exitCode } from './driver.js';
 import { ProcessDriver } from './process.js';
 
@@ -152,7 +152,7 @@ describe('a kubelet of an earlier relet', () => {
 
   test.each([
     ['by its pid', (child: Child) => child],
-    // What a kill -9 between the start and the second write of the record leaves behind.
+    // The record as a kill -9 between the start and its second write leaves it.
     [
       'by its token, when relet was killed before it knew the pid',
       (child: Child) => ({ ...child, process: undefined }),
@@ -178,9 +178,9 @@ describe('a kubelet of an earlier relet', () => {
       for (let i = 0; i < 2; i++) children.push(endAfterwards(start(command, token)));
       return { ...children[0]!, exited: new Promise(() => {}) };
     };
-    void createDriver(dir, { startChild }, new FullDisk(0)).start(local);
+    void createDriver(dir, { startChild }, fullFiles).start(local);
     const stranger = endAfterwards(start(sleeper, `token@${dir}/another`));
-    await createDriver(dir, {}, new FullDisk(0)).recover();
+    await createDriver(dir, {}, fullFiles).recover();
     expect(await children[0]!.exited).toEqual({ code: null, signal: 'SIGTERM' });
     for (const other of [children[1]!, stranger]) expect(identify(other.process!.pid)).toEqual(other.process);
   });

@@ -34,7 +34,7 @@ export interface ProcessDriverOptions {
   place?: { dir: string; writable: boolean };
   /** Called before each start. Throws when this relet may not start a kubelet, since another one has taken its place. */
   mayStart?(): void;
-  /** Where the kubelet's log can be read. Default nowhere. */
+  /** Places of the kubelet's log. Default none. */
   logPlaces?: LogPlaces;
   /** For tests. */
   startChild?: StartChild;
@@ -50,7 +50,7 @@ export class ProcessDriver implements KubeletDriver {
   #child: Child | undefined;
   #requested = false;
   #isLast = false;
-  /** Of the kubelet that was started last. */
+  /** Reads the log of the kubelet that was started last. */
   #readLog: () => Promise<KubeletLog | undefined> = async () => undefined;
 
   constructor(options: ProcessDriverOptions) {
@@ -99,7 +99,7 @@ export class ProcessDriver implements KubeletDriver {
     return record.process ? [record.process] : findByToken((token) => token === record.token);
   }
 
-  start({ source, file }: StartedConfig): Promise<Exit> {
+  start({ source, file }: StartedConfig, onRunning?: () => void): Promise<Exit> {
     const { command, args, run, state, clock, random, log, mayStart, place, logPlaces = noPlaces } = this.#options;
     if (this.#child !== undefined) throw new Error('start the kubelet: one is running');
     const token = `${random.uuid()}@${place?.dir ?? ''}`;
@@ -119,6 +119,7 @@ export class ProcessDriver implements KubeletDriver {
     this.#readLog = () => readLog({ pid: child.process?.pid, startedAtMs: startedAtMs() });
     if (child.process) state.write(childRecord, { ...record, process: child.process });
     log.info('kubelet started', { pid: child.process?.pid, command: words.join(' ') });
+    if (child.process) onRunning?.();
     return child.exited.then((exit) => {
       this.#child = undefined;
       state.remove(childRecord);

@@ -1,4 +1,7 @@
-/** Events about the Node: a changed config, as Kubernetes had it; and rejected, rolled back, trial passed, a risky upgrade. */
+/**
+ * Events about the Node. KubeletConfigChanged is upstream's: where the reference is the Node's, it is sent for each assigned config,
+ * in upstream's words, also where no restart follows; the event after it then says so. With a NodeConfig it is sent for each restart.
+ */
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { rfc3339 } from '../../clock.js';
 import { shorten } from '../../shorten.js';
@@ -10,6 +13,7 @@ export interface EventText {
     | 'KubeletConfigChanged'
     | 'KubeletConfigRejected'
     | 'KubeletConfigRolledBack'
+    | 'KubeletConfigUnchanged'
     | 'KubeletConfigTrialPassed'
     | 'KubeletUpgradeRisk';
   message: string;
@@ -19,8 +23,15 @@ export function changed(source: ExactRef | undefined): EventText {
   return { type: 'Normal', reason: 'KubeletConfigChanged', message: `Kubelet restarting to use ${withKey(source)}` };
 }
 
+/** The kubelet runs with these bytes already. */
+export function unchanged(source: ExactRef | undefined): EventText {
+  const message = `Kubelet not restarted: it already runs with the document of ${withKey(source)}`;
+  return { type: 'Normal', reason: 'KubeletConfigUnchanged', message };
+}
+
 export function rejected(source: ExactRef | undefined, error: string, cause: string): EventText {
-  return { type: 'Warning', reason: 'KubeletConfigRejected', message: `${withKey(source)}: ${error}: ${cause}` };
+  const message = `Kubelet not started with ${withKey(source)}: ${error}: ${cause}`;
+  return { type: 'Warning', reason: 'KubeletConfigRejected', message };
 }
 
 export function rolledBack(source: ExactRef | undefined, error: string, cause: string): EventText {
@@ -40,6 +51,15 @@ function withKey(ref: ExactRef | undefined): string {
   return ref === undefined
     ? formatRef(ref, 'log')
     : `${formatRef(ref, 'log')}, KubeletConfigKey: ${ref.kubeletConfigKey}`;
+}
+
+/**
+ * The time of an event has whole seconds, and programs take the KubeletConfigChanged with the latest one for the newest: two of them
+ * never have the same, and what follows is not earlier.
+ */
+export function eventTime(nowMs: number, lastMs: number, { reason }: EventText): number {
+  const nextSecondMs = (Math.floor(lastMs / 1000) + 1) * 1000;
+  return Math.max(nowMs, reason === 'KubeletConfigChanged' ? nextSecondMs : lastMs);
 }
 
 /** API servers refuse a longer message. */

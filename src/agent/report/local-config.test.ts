@@ -1,4 +1,4 @@
-/** What of a local config is shown in the status. */
+/** The part of a local config that the status shows. */
 import { expect, test } from 'vitest';
 import { shownLocalConfig } from './local-config.js';
 

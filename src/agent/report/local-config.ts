@@ -1,4 +1,5 @@
 /** The local config as the status shows it, so that a change can be previewed and merged without asking the kubelet. */
+import { readLocalConfig } from '../../api/local-config.js';
 import type { LocalConfig } from '../../api/node-config.js';
 import { readPlain } from '../../config/plain-document.js';
 import { isObject } from '../../json.js';
@@ -7,12 +8,13 @@ import type { HostFile } from '../documents.js';
 /** Far more than any kubelet config; a larger one is not shown. */
 const mostBytes = 32_768;
 
-/** Undefined when a file cannot be read as YAML, or they are too large. */
+/** Undefined when a file cannot be read as YAML, or they are larger, deeper or longer than the API takes them. */
 export function shownLocalConfig(files: readonly HostFile[]): LocalConfig | undefined {
   const bytes = files.reduce((sum, { data }) => sum + data.length, 0);
   if (bytes > mostBytes) return undefined;
   try {
-    return { files: files.map(({ data, ...file }) => ({ ...file, config: withoutSecrets(read(data)) })) };
+    const shown = { files: files.map(({ data, ...file }) => ({ ...file, config: withoutSecrets(read(data)) })) };
+    return readLocalConfig(shown).local;
   } catch {
     return undefined;
   }

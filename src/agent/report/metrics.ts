@@ -10,8 +10,8 @@ export interface Counters {
   rejections: number;
   rollbacks: number;
   passedTrials: number;
-  /** Changes that had to wait because others came shortly before them. */
-  delayedChanges: number;
+  /** Kubelet restarts that had to wait because many came shortly before them. */
+  delayedRestarts: number;
 }
 
 export const newCounters = (): Counters => ({
@@ -20,7 +20,7 @@ export const newCounters = (): Counters => ({
   rejections: 0,
   rollbacks: 0,
   passedTrials: 0,
-  delayedChanges: 0,
+  delayedRestarts: 0,
 });
 
 export interface MetricsState {
@@ -53,9 +53,14 @@ export function render({ report, counters, trialSeconds, held }: MetricsState): 
   counter('relet_config_rollbacks_total', 'Configs whose trial failed.', counters.rollbacks);
   counter('relet_config_trials_passed_total', 'Configs whose trial passed.', counters.passedTrials);
   counter(
+    'relet_kubelet_restarts_delayed_total',
+    'Kubelet restarts with a new config that were delayed because many came shortly before them.',
+    counters.delayedRestarts,
+  );
+  counter(
     'relet_config_changes_delayed_total',
-    'Config changes that were followed later because others came shortly before them.',
-    counters.delayedChanges,
+    'Former name of relet_kubelet_restarts_delayed_total.',
+    counters.delayedRestarts,
   );
   gauge('relet_held', '1 while the node is held and follows no new assignment.', held ? 1 : 0);
   if (trialSeconds !== undefined)

@@ -1,4 +1,4 @@
-/** What a node reports, as status, condition, annotations, metrics and events: pure functions. */
+/** The report of a node as status, condition, annotations, metrics and events: pure functions. */
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../api/config-error.js';
 import type { ExactRef } from '../../api/config-ref.js';
@@ -8,6 +8,9 @@ import { newCounters, render } from './metrics.js';
 import { configOk, type Report, statusConfig } from './report.js';
 
 const source: ExactRef = { namespace: 'ns', name: 'n', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
+
+const leaseFrom = (at: Date) =>
+  JSON.stringify({ renewTime: at.toISOString().replace(/\.\d+Z$/, 'Z'), durationSeconds: 600 });
 
 describe('the report', () => {
   const local: Report = {
@@ -35,6 +38,36 @@ describe('the report', () => {
     });
   });
 
+  const failed = new ConfigError('ParseFailed', '');
+  const other = { ...source, uid: 'v' };
+  test.each<[Partial<Report>, string, string]>([
+    [{}, 'using current (default)', 'current is set to the local default, and no init config was provided'],
+    [
+      { initConfig: true },
+      'using current (init)',
+      'current is set to the local default, and an init config was provided',
+    ],
+    [{ assigned: source, active: source }, 'using current (UID: "u")', 'passing all checks'],
+    [
+      { assigned: source, configError: failed },
+      'using last-known-good (default)',
+      'failed to parse current (UID: "u")',
+    ],
+    [
+      { assigned: source, configError: failed, initConfig: true },
+      'using last-known-good (init)',
+      'failed to parse current (UID: "u")',
+    ],
+    [
+      { assigned: source, active: other, lastKnownGood: other, configError: failed },
+      'using last-known-good (UID: "v")',
+      'failed to parse current (UID: "u")',
+    ],
+  ])('ConfigOK has a message of DKC alpha: %o', (report, message, reason) => {
+    const status = report.configError ? 'False' : 'True';
+    expect(configOk({ ...local, ...report })).toEqual({ status, message, reason });
+  });
+
   test('a config that was just rolled back is not called the last known good while its kubelet still ends', () => {
     const report: Report = {
       ...local,
@@ -49,7 +82,7 @@ describe('the report', () => {
   test('a patch names what is gone as null, moves the transition only with the text, and is left out when nothing changes', () => {
     const now = new Date('2026-01-02T03:04:05.678Z');
     const version = '1.2.3';
-    const annotations = { 'relet.dev/agent-version': version };
+    const annotations = { 'relet.dev/agent-version': version, 'relet.dev/agent-lease': leaseFrom(now) };
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', annotations } };
     const patch = statusPatch(node, local, { now, version }) as { status: { config: object; conditions: object[] } };
     expect(patch.status.config).toEqual({ assigned: null, active: null, lastKnownGood: null, error: null });
@@ -72,20 +105,42 @@ describe('the report', () => {
   test('annotations of a Node show the version of the agent, and when a trial ends', () => {
     const now = new Date('2026-01-02T03:04:05Z');
     const annotated = (annotations: Record<string, string>, endsAt?: string) => {
-      const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', annotations } };
+      const status = { config: {}, conditions: [{ type: 'ConfigOK', ...configOk(local) }] };
+      const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', annotations }, status };
       const report = { ...local, ...(endsAt && { trial: { deaths: 0, healthySeconds: 1, endsAt } }) };
-      const patch = statusPatch(node, report, { now, version: '2.0.0' }) as { metadata?: { annotations: object } };
-      return patch.metadata?.annotations;
+      const patch = statusPatch(node, report, { now, version: '2.0.0' }) as
+        | { metadata: { annotations: object } }
+        | undefined;
+      return patch?.metadata.annotations;
     };
-    const same = { 'relet.dev/agent-version': '2.0.0' };
+    const lease = { 'relet.dev/agent-lease': leaseFrom(now) };
+    const same = { 'relet.dev/agent-version': '2.0.0', ...lease };
     expect(annotated({})).toEqual(same);
     expect(annotated(same)).toBeUndefined();
     const ends = '2026-01-02T03:14:05Z';
-    expect(annotated(same, ends)).toEqual({ 'relet.dev/trial-ends': ends });
+    expect(annotated(same, ends)).toEqual({ 'relet.dev/trial-ends': ends, ...lease });
     const known = { ...same, 'relet.dev/trial-ends': ends };
     expect(annotated(known, '2026-01-02T03:14:08Z')).toBeUndefined();
-    expect(annotated(known, '2026-01-02T03:15:00Z')).toEqual({ 'relet.dev/trial-ends': '2026-01-02T03:15:00Z' });
-    expect(annotated(known)).toEqual({ 'relet.dev/trial-ends': null });
+    const moved = '2026-01-02T03:15:00Z';
+    expect(annotated(known, moved)).toEqual({ 'relet.dev/trial-ends': moved, ...lease });
+    expect(annotated(known)).toEqual({ 'relet.dev/trial-ends': null, ...lease });
+  });
+
+  test('a Node that shows everything is written again only to renew the lease of the agent', () => {
+    const now = new Date('2026-01-02T03:04:05Z');
+    const minutesLater = (minutes: number) => new Date(now.getTime() + minutes * 60_000);
+    const bare = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } };
+    const first = statusPatch(bare, local, { now, version: '2.0.0' }) as { metadata: object; status: object };
+    const node = {
+      ...bare,
+      metadata: { ...bare.metadata, ...first.metadata },
+      status: { ...first.status, config: {} },
+    };
+    const patchAt = (at: Date) =>
+      statusPatch(node, local, { now: at, version: '2.0.0' }) as { metadata: object } | undefined;
+    expect(patchAt(minutesLater(2))).toBeUndefined();
+    const renewed = { annotations: { 'relet.dev/agent-lease': leaseFrom(minutesLater(3)) } };
+    expect(patchAt(minutesLater(3))?.metadata).toEqual(renewed);
   });
 
   test('metrics have upstream’s names and one series each', () => {

@@ -1,4 +1,4 @@
-/** What a node says about its config, in every dialect: status.config (beta) and the condition ConfigOK (alpha). Pure. */
+/** Report of a node about its config, in every dialect: status.config (beta) and the condition ConfigOK (alpha). Pure. */
 import { okReasons } from '../../api/condition-reasons.js';
 import type { ConfigError } from '../../api/config-error.js';
 import { type ExactRef, type NodeConfigStatus, nodeConfigSource, sameConfig } from '../../api/config-ref.js';
@@ -8,6 +8,7 @@ import { alphaReason, betaError } from '../../api/upstream-words.js';
 import { causesOf } from '../../error-causes.js';
 import { shorten } from '../../shorten.js';
 import type { Notice } from '../drivers/driver.js';
+import type { BootCrash } from '../trial/boot-crash.js';
 
 export interface Report {
   assigned: ExactRef | undefined;
@@ -19,19 +20,21 @@ export interface Report {
   syncError?: ConfigError;
   /** Generation of the NodeConfig that the last finished pass was about: `syncError` is its result. */
   observedGeneration?: number;
-  /** What a person should know about a config that runs nevertheless. */
+  /** Warnings for a person about a config that runs nevertheless. */
   warnings: string[];
-  /** What has been seen of a config that still has to prove itself. */
+  /** State of the trial, if one is running. */
   trial?: TrialState;
   /** Fields that flags set, whatever a config says. */
   pinnedByFlags?: string[];
   /** Configs changed in quick succession, so the kubelet is restarted with the newest one only at this time. */
   restartDelayedUntil?: string;
+  /** How long a config is on trial here. */
+  trialSeconds?: number;
   /** How the agent drives the kubelet. */
   driver?: string;
-  /** What others did to the unit of the kubelet. */
+  /** Changes of others to the unit of the kubelet. */
   notices?: Notice[];
-  /** What the next start of the kubelet runs, where it is not `active`: NAMESPACE/NAME/KEY or local. */
+  /** Config of the next kubelet start, if it is not `active`: NAMESPACE/NAME/KEY or local. */
   nextStart?: string;
   /** The last lines of the kubelet that `configError` is about. */
   kubeletLog?: string[];
@@ -42,10 +45,12 @@ export interface Report {
   held?: HeldState;
   /** relet has left the host. */
   detached?: true;
-  /** What was left to do on the host by the change of that time, and what still is. */
+  /** Actions left to do on the host by the change of that time, and those still left. */
   owed?: OwedReport;
   /** The kubelet's binary was replaced by another version, which has not been healthy yet. */
   upgrade?: UpgradeReport;
+  /** The last known good config crashed at a boot, and has not survived one since. */
+  bootCrash?: BootCrash;
   /** The node was given an init config (`--init-config-dir`): local is then called `init`. */
   initConfig: boolean;
 }

@@ -81,7 +81,7 @@ export class Reporter {
     return () => this.#listeners.delete(listener);
   }
 
-  /** What is named changes; what is given as undefined is cleared. */
+  /** Changes the named fields; undefined clears one. */
   update(change: Partial<{ [K in keyof Report]: Report[K] | undefined }>): void {
     const next = Object.fromEntries(
       Object.entries({ ...this.#report, ...change }).filter(([, value]) => value !== undefined),

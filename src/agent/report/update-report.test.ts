@@ -1,6 +1,6 @@
-/** What is reported as active, and which error beside it, in every moment of a kubelet. */
+/** The active config and the error beside it in the report, in every moment of a kubelet. */
 import { describe, expect, test } from 'vitest';
-import { sourceOf } from '../../../test/agent-rig.js';
+import { sourceOf } from '../../../test/rig/node.js';
 import { ConfigError } from '../../api/config-error.js';
 import { type RunState, whatRuns } from './update-report.js';
 
@@ -14,7 +14,7 @@ const accepted = {
   staticPodPath: undefined,
 };
 const document = { file: '', text: '', digest: '' };
-const choice = { rank: 'assigned' as const, source: it, document, accepted, key: '' };
+const choice = { rank: 'assigned' as const, source: it, document, accepted, key: '', kubeletVersion: 'v1.32.1' };
 const fallback = { ...choice, error: rolledBack };
 const started: RunState = {
   choice,

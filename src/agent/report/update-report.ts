@@ -1,5 +1,5 @@
 /**
- * What is reported, from what runs and what is recorded. `active` is the config whose kubelet has answered and lives; while
+ * Computes the report from what runs and what is recorded. `active` is the config whose kubelet has answered and lives; while
  * none does, it stays the one that was active last, and so does the error, as long as it is about the assigned config.
  *
  *   kubelet                         active   error
@@ -20,6 +20,7 @@ import type { KubeletRun } from '../kubelet-run.js';
 import { detachRecord, holdRecord } from '../requests.js';
 import type { NodeState } from '../state/node-state.js';
 import { sourceOf } from '../transitions.js';
+import { bootCrashOf } from '../trial/boot-crash.js';
 import { kubeletLogRecord } from '../trial/exit.js';
 import { type Trial, type TrialLimits, trialRecord } from '../trial/trial.js';
 import type { OwedReport, Report, UpgradeReport } from './report.js';
@@ -56,7 +57,9 @@ export function updateReport(options: UpdateOptions, run: KubeletRun | undefined
     detached: state.read(detachRecord)?.done === undefined ? undefined : true,
     owed: options.owed,
     upgrade: options.upgrade,
+    bootCrash: bootCrashOf(state),
     driver: driver.name,
+    trialSeconds: Math.round(options.limits.durationMs / 1000),
     notices: unit?.notices.length ? unit.notices : undefined,
     nextStart: unit?.nextStart && formatRef(unit.nextStart.source, 'short'),
   });

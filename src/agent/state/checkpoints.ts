@@ -10,7 +10,7 @@ import { createDir, type Files, removeTree, replaceFile, temporaryPrefix } from 
 import { isObject } from '../../json.js';
 import { defineRecord, type JsonRecord } from './json-record.js';
 
-/** What was downloaded: the files, and the annotations of the ConfigMap that validation needs at every boot. */
+/** Downloaded content: the files, and the annotations of the ConfigMap that validation needs at every boot. */
 export interface Payload {
   files: Map<string, Uint8Array>;
   /** Only those of relet.dev; they let a false alarm through. */

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import type { ExactRef } from '../../api/config-ref.js';
 import type { Files } from '../../atomic-file.js';
-import { SimulatedDisk } from '../../lab/simulation/disk.js';
-import { Fence, fencedFiles } from '../../lab/simulation/fence.js';
 import { silentLog } from '../../log.js';
+import { SimulatedDisk } from '../../rehearsal/simulation/disk.js';
+import { Fence, fencedFiles } from '../../rehearsal/simulation/fence.js';
 import { childRecord } from '../drivers/child.js';
 import { holdRecord } from '../requests.js';
 import { resultOf, setResult } from '../trial/trial.js';

@@ -9,7 +9,7 @@ import { createDir, type Files, realFiles, replaceFile, temporaryPrefix } from '
 const named = ['last-known-good', 'assigned'];
 /** Says that the copy is complete, and from where. */
 const marker = 'copied-from';
-/** What belongs to one process or directory, or is found out again. */
+/** Records that belong to one process or directory, or are found out again. */
 const notCopied = ['lock', 'child', 'request', 'kubelet', 'validated', marker];
 
 export interface CopyOptions {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { FullDisk } from '../../../test/crash-disk.js';
+import { fullFiles } from '../../../test/rig/crash-disk.js';
 import { createDir, type Files, realFiles, replaceFile } from '../../atomic-file.js';
 import { createLog, silentLog } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
@@ -136,7 +136,7 @@ describe('a checkpoint', () => {
 });
 
 describe('a disk that takes nothing', () => {
-  const full = () => new FullDisk(0);
+  const full = () => fullFiles;
   const readOnly: Files = {
     ...realFiles,
     ...Object.fromEntries(

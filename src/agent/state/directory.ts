@@ -41,8 +41,9 @@ export function openDirectory({ dir, host, log, files = realFiles }: DirectoryOp
   const locking = { path: join(dir, 'meta', 'lock'), host, files };
   const state = new NodeState(dir, log, files);
   attempt('directory', () => prepare(dir, files));
-  const lock = attempt('lock', () => takeLock(locking)) ?? unwrittenLock(locking);
-  attempt('adoption', () => adopt({ dir, state, files, log }));
+  // Without the directory, these would fail for want of it.
+  const lock = (writable ? attempt('lock', () => takeLock(locking)) : undefined) ?? unwrittenLock(locking);
+  if (writable) attempt('adoption', () => adopt({ dir, state, files, log }));
   for (const name of ['assigned', 'last-known-good'])
     if (writable && files.stat(join(dir, 'meta', name)) === undefined)
       attempt(name, () => replaceFile(join(dir, 'meta', name), '', { files }));

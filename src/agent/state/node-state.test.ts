@@ -189,7 +189,8 @@ describe('records', () => {
     state.setLastKnownGood(lastKnownGood);
     const accepted = { kind: 'accepted' as const, warnings: [], healthz: undefined, staticPodPath: undefined };
     const document = { file: '', text: '', digest: 'd' };
-    passTrial(state, { rank: 'assigned', source: assigned, accepted, document, key: 'k' });
+    const choice = { rank: 'assigned' as const, source: assigned, accepted, document, key: 'k', kubeletVersion: '' };
+    passTrial(state, choice);
     expect(state.lastKnownGood()).toEqual({ source: assigned });
     expect(state.read(resultsRecord)).toEqual({ k: { kind: 'passed' } });
   });

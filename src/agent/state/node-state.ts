@@ -18,7 +18,7 @@ export class NodeState {
   readonly checkpoints: Checkpoints;
   readonly documents: DocumentFiles;
   readonly #dir: string;
-  /** Where the first edition kept its converted copies. */
+  /** Directory of the converted copies of the first edition. */
   readonly #convertedDir: string;
   readonly #meta: string;
   readonly #files: Files;

@@ -1,4 +1,4 @@
-/** What relet reads as root is trusted only by the directories above, the owner of each file, and its type. */
+/** Files that relet reads as root are trusted only by the directories above, their owner, and their type. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, type Stats, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -8,15 +8,15 @@ import { ConfigError } from '../../api/config-error.js';
 import { ApiError } from '../../api/status.js';
 import { createClient, type KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
-import type { ReconcileResult } from '../../kube/work-queue.js';
 import { createLog } from '../../log.js';
 import { systemRandom } from '../../random.js';
 import type { Reporter } from '../report/reporter.js';
 import { ApiSide } from './api-side.js';
 import type { Reference } from './reference.js';
+import type { SyncResult } from './sync-loop.js';
 
 /** An ApiSide on a manual clock whose passes the test decides. */
-function setUp(server: string, pass: (client: KubeClient) => Promise<ReconcileResult>) {
+function setUp(server: string, pass: (client: KubeClient) => Promise<SyncResult>) {
   const clock = new ManualClock();
   const connection = { server, cluster: {}, user: {}, userName: '', namespace: '', contextName: '' };
   const client = createClient({
@@ -40,7 +40,7 @@ function setUp(server: string, pass: (client: KubeClient) => Promise<ReconcileRe
   } as unknown as Reporter;
   const log = createLog({ format: 'text', write: (line) => void lines.push(line) });
   const pieces = { client, nodeName: 'n', reference, reporter, clock, log, signal: stop.signal };
-  const side = new ApiSide({ ...pieces, sync: () => pass(client) });
+  const side = new ApiSide({ ...pieces, sync: { readWaitMs: () => 0, sync: () => pass(client) } });
   const running = side.run();
   onTestFinished(async () => {
     stop.abort();
@@ -61,7 +61,7 @@ test('a pass that failed during an outage runs again as soon as the API server a
   const { clock } = setUp(away.url, async (client) => {
     await client.get(nodes, { name: 'n' });
     passed();
-    return { kind: 'done' };
+    return { kind: 'followed' };
   });
   // Far longer than any backoff: retries by time alone would by now wait for a minute.
   for (let outageMs = 0; outageMs < 120_000; outageMs += 5000) {
@@ -78,7 +78,7 @@ test('a pass that failed during an outage runs again as soon as the API server a
 test('pods are listed by node, from the cache of the API server', async () => {
   const server = await startScriptedServer((_asked, response) => answerJson(response, { items: [] }));
   onTestFinished(() => server.close());
-  const { side } = setUp(server.url, async () => ({ kind: 'done' }));
+  const { side } = setUp(server.url, async () => ({ kind: 'followed' }));
   expect(await side.view.pods(new AbortController().signal)).toEqual([]);
   const { query } = server.asked.find(({ path }) => path === '/api/v1/pods')!;
   expect([query.get('fieldSelector'), query.get('resourceVersion')]).toEqual(['spec.nodeName=n', '0']);
@@ -91,7 +91,7 @@ describe('an assignment that is not granted yet', () => {
     let passes = 0;
     const { clock, lines, reported } = setUp('http://127.0.0.1:1', async () => {
       if (++passes < 4) throw denied();
-      return { kind: 'done' };
+      return { kind: 'followed' };
     });
     await clock.advance(400);
     expect(passes).toBe(4);

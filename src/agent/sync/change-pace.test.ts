@@ -3,19 +3,19 @@ import { describe, expect, test } from 'vitest';
 import { fixedRandom } from '../../../test/fixed-random.js';
 import { ManualClock } from '../../../test/manual-clock.js';
 import type { ExactRef } from '../../api/config-ref.js';
-import { EditJitter, leastDistanceMs, RestartLimit } from './change-pace.js';
+import { Bucket, defaultRestartLimit, EditJitter } from './change-pace.js';
 
 const second = 1000;
 
-/** Changes come every `everyMs` and are asked for again whenever their wait is over. The times of the restarts, in ms. */
-async function restartsUnder(everyMs: number, forMs: number, maxMs = 60 * second): Promise<number[]> {
+/** Changes come every `everyMs` and are asked for again whenever their wait is over. The times of the restarts, in seconds. */
+async function restartsUnder(everyMs: number, forMs: number, limit = defaultRestartLimit): Promise<number[]> {
   const clock = new ManualClock();
-  const limit = new RestartLimit(clock, maxMs);
+  const bucket = new Bucket(clock, limit);
   const restarts: number[] = [];
   for (let now = 0; now <= forMs; now += everyMs) {
-    if (limit.waitMs() === 0) {
-      limit.restarted();
-      restarts.push(clock.monotonic());
+    if (bucket.waitMs === 0) {
+      bucket.take();
+      restarts.push(clock.monotonic() / second);
     }
     await clock.advance(everyMs);
   }
@@ -23,56 +23,46 @@ async function restartsUnder(everyMs: number, forMs: number, maxMs = 60 * second
 }
 
 describe('kubelet restarts by sync', () => {
-  test('the least distance doubles from one second up to the maximum', () => {
-    const distances = Array.from({ length: 9 }, (_, restarts) => leastDistanceMs(restarts, 60 * second) / second);
-    expect(distances).toEqual([0, 1, 2, 4, 8, 16, 32, 60, 60]);
+  test('ten are free, and changes that never stop restart the kubelet once in ten seconds after them', async () => {
+    const restarts = await restartsUnder(500, 60 * second);
+    expect(restarts).toEqual([0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 10, 20, 30, 40, 50, 60]);
   });
 
-  test('changes that never stop restart the kubelet seven times in the first minute or so, then once a minute', async () => {
-    const restarts = await restartsUnder(500, 300 * second);
-    expect(restarts.map((ms) => ms / second)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183, 243]);
+  test('changes ten seconds apart are never delayed', async () => {
+    expect(await restartsUnder(10 * second, 300 * second)).toHaveLength(31);
   });
 
-  test('the first change after a quiet minute is not delayed', async () => {
+  test('a restart that does not wait leaves the next one to wait ten seconds at most', async () => {
     const clock = new ManualClock();
-    const limit = new RestartLimit(clock, 60 * second);
-    for (let change = 0; change < 8; change++) {
-      await clock.advance(limit.waitMs());
-      limit.restarted();
-    }
-    await clock.advance(59 * second);
-    expect(limit.waitMs()).toBe(second);
-    limit.settled();
-    await clock.advance(second);
-    expect(limit.waitMs()).toBe(0);
-    limit.restarted();
-    expect(limit.waitMs()).toBe(second);
+    const bucket = new Bucket(clock, defaultRestartLimit);
+    for (let restart = 0; restart < 30; restart++) bucket.take();
+    expect(bucket.waitMs).toBe(10 * second);
+    await clock.advance(100 * second);
+    expect(bucket.fullInMs).toBe(0);
   });
 
-  test('changes a minute apart are never delayed', async () => {
-    expect(await restartsUnder(60 * second, 300 * second)).toHaveLength(6);
-  });
-
-  test('the next process continues the burst, and not after a quiet minute or with a clock that was set back', () => {
-    const after = (agoMs: number) => {
-      const clock = new ManualClock();
-      return new RestartLimit(clock, 60 * second, { restarts: 3, atMs: clock.now() - agoMs }).waitMs();
-    };
-    expect([0, second, 4 * second, 59 * second, 60 * second, -second].map(after)).toEqual([4000, 3000, 0, 0, 0, 0]);
+  test('the next process continues the count, and not with a clock that was set back', () => {
+    const after = (fullInMs: number) => new Bucket(new ManualClock(), defaultRestartLimit, fullInMs).waitMs;
+    expect([-5, 0, 90 * second, 95 * second, 100 * second, 101 * second].map(after)).toEqual([
+      0,
+      0,
+      0,
+      5 * second,
+      10 * second,
+      0,
+    ]);
   });
 
   test('a person on the host ends the delay', () => {
-    const limit = new RestartLimit(new ManualClock(), 60 * second);
-    limit.waitMs();
-    limit.restarted();
-    expect(limit.waitMs()).toBe(second);
-    limit.reset();
-    expect(limit.remainingMs).toBe(0);
-    expect(limit.waitMs()).toBe(0);
+    const bucket = new Bucket(new ManualClock(), { burst: 1, intervalMs: second });
+    bucket.take();
+    expect(bucket.waitMs).toBe(second);
+    bucket.fill();
+    expect(bucket.waitMs).toBe(0);
   });
 
-  test('a maximum of 0 turns the limit off', async () => {
-    expect(await restartsUnder(100, second, 0)).toHaveLength(11);
+  test('an interval of 0 turns the limit off', async () => {
+    expect(await restartsUnder(100, second, { burst: 1, intervalMs: 0 })).toHaveLength(11);
   });
 });
 

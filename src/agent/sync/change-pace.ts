@@ -1,4 +1,7 @@
-/** When a change of the config may be followed: the restart limit, and the jitter of edits. */
+/**
+ * When a change of the config is read, and when the kubelet is restarted for it: the restart limit, and the jitter of edits. A
+ * change is validated, recorded and reported at once; only a restart for a newly assigned config may wait.
+ */
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { type Clock, rfc3339 } from '../../clock.js';
 import { isObject } from '../../json.js';
@@ -9,18 +12,32 @@ import type { Reporter } from '../report/reporter.js';
 import { defineRecord } from '../state/json-record.js';
 import type { NodeState } from '../state/node-state.js';
 
-/** The restarts of a burst of changes: with --on-change=exit each of them is another relet's. */
-interface Burst {
-  restarts: number;
-  /** Unix time of the last one. */
-  atMs: number;
+/** Across exits of relet: with --on-change=exit each restart is another relet's. */
+interface RestartsRecord {
+  /** Unix time at which every restart is free again. */
+  fullAtMs: number;
 }
 
-// Not durable: without it the next change is followed at once.
-export const burstRecord = defineRecord('burst', isBurst, { durable: false });
+// Not durable: without it the next restart is free.
+export const restartsRecord = defineRecord('restarts', isRestartsRecord, {
+  durable: false,
+  formerly: { name: 'burst', convert: () => ({ fullAtMs: 0 }) },
+});
+
+export interface RestartLimit {
+  /** Restarts that are free at once. Default 10. */
+  burst: number;
+  /** Time in which one more is free; 0 for no limit. Default 10 s. */
+  intervalMs: number;
+}
+
+export const defaultRestartLimit: RestartLimit = { burst: 10, intervalMs: 10_000 };
+
+/** A flood of edits is read, validated and reported this often: each time costs three requests. */
+const readEveryMs = 1000;
 
 export interface ChangePaceOptions {
-  options: { onChange: 'restart' | 'exit'; inPlaceJitterMs: number; maxRestartDelayMs: number };
+  options: { onChange: 'restart' | 'exit'; inPlaceJitterMs: number; restartLimit: RestartLimit };
   state: NodeState;
   counters: Counters;
   reporter: Reporter;
@@ -29,130 +46,123 @@ export interface ChangePaceOptions {
   log: Log;
 }
 
-export interface Change {
-  isNew: boolean;
-  /** It replaces a config that was rolled back: that is not delayed. */
-  isReplacement: boolean;
-  assigned: ExactRef | undefined;
-  wanted: ExactRef | undefined;
-}
-
 export class ChangePace {
   readonly #options: ChangePaceOptions;
-  readonly #limit: RestartLimit;
+  readonly #reads: Bucket;
+  readonly #restarts: Bucket;
   readonly #jitter: EditJitter;
+  #isWaiting = false;
 
   constructor(options: ChangePaceOptions) {
     this.#options = options;
     const { clock, random, state } = options;
-    this.#limit = new RestartLimit(clock, options.options.maxRestartDelayMs, state.read(burstRecord));
-    this.#jitter = new EditJitter(clock, options.options.inPlaceJitterMs, random);
+    const { restartLimit, inPlaceJitterMs } = options.options;
+    const recorded = state.read(restartsRecord);
+    const readLimit = { burst: 10, intervalMs: Math.min(readEveryMs, restartLimit.intervalMs) };
+    this.#reads = new Bucket(clock, readLimit);
+    this.#restarts = new Bucket(clock, restartLimit, recorded && recorded.fullAtMs - clock.now());
+    this.#jitter = new EditJitter(clock, inPlaceJitterMs, random);
   }
 
-  /** How long the change that was seen before must still wait; 0 when none waits. */
-  get remainingMs(): number {
-    return this.#limit.remainingMs;
+  /** How long until the reference is read again. */
+  get readWaitMs(): number {
+    return this.#reads.waitMs;
   }
 
-  /** How long this change must wait; reported while it does. */
-  waitMs({ isNew, isReplacement, assigned, wanted }: Change): number {
+  /** How long an edit in place waits for this node's moment. */
+  jitterMs(assigned: ExactRef | undefined, wanted: ExactRef | undefined): number {
+    return this.#jitter.waitMs(assigned, wanted);
+  }
+
+  /** A change was validated and recorded. */
+  followed(): void {
+    this.#reads.take();
+    this.#jitter.followed();
+  }
+
+  /** A config is assigned, and the kubelet still runs with another one. */
+  get isRestartWaiting(): boolean {
+    return this.#isWaiting;
+  }
+
+  /** How long a restart with this config must wait. A reset, and a return to a config that was good, never do. */
+  restartWaitMs({ rank, source }: { rank: string; source: ExactRef | undefined }): number {
+    return rank === 'assigned' && source !== undefined ? this.#restarts.waitMs : 0;
+  }
+
+  /** Reports that the restart waits. */
+  waits(ms: number): void {
     const { clock, counters, log, reporter } = this.#options;
-    const delayMs = isNew && !isReplacement ? this.#limit.waitMs() : 0;
-    const until = delayMs > 0 ? rfc3339(clock.now() + delayMs + 999) : undefined;
-    if (until !== undefined) {
-      counters.delayedChanges++;
+    const until = rfc3339(clock.now() + ms + 999);
+    if (!this.#isWaiting) {
+      counters.delayedRestarts++;
       log.warn('config keeps changing, kubelet restart delayed', { until });
     }
+    this.#isWaiting = true;
     reporter.update({ restartDelayedUntil: until });
-    return delayMs || this.#jitter.waitMs(assigned, wanted);
-  }
-
-  restarted(): void {
-    this.#limit.restarted();
-    this.#jitter.followed();
-    const { options, state, clock } = this.#options;
-    if (options.onChange === 'exit') state.write(burstRecord, { restarts: this.#limit.restarts, atMs: clock.now() });
-  }
-
-  /** There is nothing more to follow. */
-  settled(): void {
-    this.#limit.settled();
-    this.#jitter.followed();
-  }
-
-  /** An operator on the host asked for something: that is not delayed. */
-  reset(): void {
-    this.#limit.reset();
-    this.#options.state.remove(burstRecord);
-  }
-}
-
-const firstDistanceMs = 1000;
-const quietMs = 60_000;
-
-/** Least distance to the restart before, after this many restarts of one burst. */
-export function leastDistanceMs(restarts: number, maxMs: number): number {
-  return restarts === 0 ? 0 : Math.min(maxMs, firstDistanceMs * 2 ** (restarts - 1));
-}
-
-/**
- * Limits how often sync restarts the kubelet. The first change is followed at once; while more keep coming, the least
- * distance between two restarts grows (1 s, 2 s, 4 s … the maximum), and a minute without a change ends the burst. Nothing is
- * queued: a change that was delayed is read again when its time has come, so the newest config wins.
- */
-export class RestartLimit {
-  readonly #clock: Clock;
-  readonly #maxMs: number;
-  #restarts = 0;
-  #lastMs = Number.NEGATIVE_INFINITY;
-  /** A change was seen and not followed yet. */
-  #pending = false;
-
-  /** `maxMs` 0 turns the limit off; `burst` is what the process before has counted. */
-  constructor(clock: Clock, maxMs: number, burst?: Burst) {
-    this.#clock = clock;
-    this.#maxMs = maxMs;
-    const agoMs = burst && clock.now() - burst.atMs;
-    // The wall clock may have been set back since.
-    if (burst === undefined || agoMs === undefined || agoMs < 0 || agoMs >= quietMs) return;
-    this.#restarts = burst.restarts;
-    this.#lastMs = clock.monotonic() - agoMs;
-  }
-
-  get restarts(): number {
-    return this.#restarts;
-  }
-
-  /** How long the change that was seen before must still wait; 0 when none waits. */
-  get remainingMs(): number {
-    if (!this.#pending) return 0;
-    return Math.max(0, this.#lastMs + leastDistanceMs(this.#restarts, this.#maxMs) - this.#clock.monotonic());
-  }
-
-  /** There is a change to follow. How long it must wait. */
-  waitMs(): number {
-    // Asked only of the first change after a restart: with changes that never end, the longest distance is not a quiet time.
-    if (!this.#pending && this.#clock.monotonic() - this.#lastMs >= quietMs) this.#restarts = 0;
-    this.#pending = true;
-    return this.remainingMs;
-  }
-
-  /** There is nothing, or nothing more, to follow. */
-  settled(): void {
-    this.#pending = false;
   }
 
   /** Sync restarted the kubelet. */
   restarted(): void {
-    this.#restarts++;
-    this.#lastMs = this.#clock.monotonic();
-    this.#pending = false;
+    const { options, state, clock } = this.#options;
+    this.settled();
+    this.#restarts.take();
+    if (options.onChange === 'exit') state.write(restartsRecord, { fullAtMs: clock.now() + this.#restarts.fullInMs });
   }
 
-  /** After a request of an operator on the host, which is never delayed, nor are its consequences. */
+  /** The kubelet runs with what it should, or is started with it. */
+  settled(): void {
+    this.#isWaiting = false;
+    this.#options.reporter.update({ restartDelayedUntil: undefined });
+  }
+
+  /** An operator on the host asked for something: that is not delayed. */
   reset(): void {
-    this.#restarts = 0;
-    this.#pending = false;
+    this.settled();
+    this.#reads.fill();
+    this.#restarts.fill();
+    this.#options.state.remove(restartsRecord);
+  }
+}
+
+/**
+ * `burst` at once, then one in each interval: a token bucket. Nothing is queued: what had to wait is decided again when its time has
+ * come, so the newest config wins.
+ *
+ * Example: burst 10, interval 10 s, a change every second: restarts at 0, 1 … 9 s, the eleventh at 10 s, then one every 10 s.
+ */
+export class Bucket {
+  readonly #clock: Clock;
+  readonly #limit: RestartLimit;
+  #fullAtMs: number;
+
+  /** `fullInMs` is what the process before has left. */
+  constructor(clock: Clock, limit: RestartLimit, fullInMs = 0) {
+    this.#clock = clock;
+    this.#limit = limit;
+    // More than an empty bucket has: the wall clock was set back since.
+    const isPossible = fullInMs > 0 && fullInMs <= limit.burst * limit.intervalMs;
+    this.#fullAtMs = clock.monotonic() + (isPossible ? fullInMs : 0);
+  }
+
+  get fullInMs(): number {
+    return Math.max(0, this.#fullAtMs - this.#clock.monotonic());
+  }
+
+  /** Until the next one is free. */
+  get waitMs(): number {
+    const { burst, intervalMs } = this.#limit;
+    return Math.max(0, this.fullInMs - (burst - 1) * intervalMs);
+  }
+
+  /** Also where none is left: what does not wait counts as well, and an empty bucket stays empty. */
+  take(): void {
+    const { burst, intervalMs } = this.#limit;
+    this.#fullAtMs = this.#clock.monotonic() + Math.min(this.fullInMs + intervalMs, burst * intervalMs);
+  }
+
+  fill(): void {
+    this.#fullAtMs = this.#clock.monotonic();
   }
 }
 
@@ -195,6 +205,6 @@ function isEdit(assigned: ExactRef | undefined, wanted: ExactRef | undefined): b
   return !sameVersion && formatRef(assigned, 'short') === formatRef(wanted, 'short');
 }
 
-function isBurst(value: unknown): value is Burst {
-  return isObject(value) && Number.isInteger(value.restarts) && typeof value.atMs === 'number';
+function isRestartsRecord(value: unknown): value is RestartsRecord {
+  return isObject(value) && Number.isFinite(value.fullAtMs);
 }

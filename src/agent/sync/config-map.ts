@@ -153,7 +153,7 @@ interface Place {
 export class ConfigMapWatch {
   readonly #options: ConfigMapWatchOptions;
   #following: { place: Place; stop: AbortController } | undefined;
-  /** The version of the last read: the list that begins a watch brings it once more. */
+  /** The version of the last read: the watch begins with it. */
   #seen = '';
 
   constructor(options: ConfigMapWatchOptions) {
@@ -173,19 +173,27 @@ export class ConfigMapWatch {
     void this.#run({ namespace, name }, AbortSignal.any([stop.signal, this.#options.signal]));
   }
 
-  /** This version was read: an event about it changes nothing. */
-  saw(resourceVersion: string): void {
-    this.#seen = resourceVersion;
+  /** Reads the ConfigMap, and watches it from here on. */
+  async read({ namespace, name }: Target, signal: AbortSignal): Promise<ConfigMap> {
+    const place = { namespace, name };
+    try {
+      const configMap = await this.#options.client.get<ConfigMap>(configMaps, place, { signal });
+      // An event about this version changes nothing.
+      this.#seen = configMap.metadata?.resourceVersion ?? '';
+      this.follow(place);
+      return configMap;
+    } catch (error) {
+      // A forbidden one cannot be watched either; a missing one may come back.
+      if (!isForbidden(error)) this.follow(place);
+      throw error;
+    }
   }
 
   async #run(place: Place, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const refusal = await this.#watch(place, signal);
       if (signal.aborted) return;
-      this.#options.log.info('ConfigMap may not be watched, it is read from time to time', {
-        ...place,
-        cause: refusal,
-      });
+      this.#options.log.info('watch on ConfigMap forbidden, polling', { ...place, cause: refusal });
       await this.#readNowAndThen(signal).catch(() => {});
     }
   }
@@ -199,9 +207,12 @@ export class ConfigMapWatch {
       type: configMaps,
       namespace,
       name,
+      startsWithWatch: true,
       signal: AbortSignal.any([signal, forbidden.signal]),
-      onList: (items) => {
+      onWatching: () => {
         forbiddenSinceMs = undefined;
+      },
+      onList: (items) => {
         const version = items.find((item) => item.metadata.name === name)?.metadata.resourceVersion;
         if (version !== this.#seen) onChange();
       },
@@ -213,7 +224,7 @@ export class ConfigMapWatch {
         else forbiddenSinceMs ??= clock.monotonic();
         if (clock.monotonic() - (forbiddenSinceMs ?? Number.POSITIVE_INFINITY) >= patienceMs)
           return forbidden.abort(error);
-        log.warn('ConfigMap cannot be followed', { namespace, name, doing, error });
+        log.warn('cannot watch ConfigMap', { namespace, name, doing, error });
         // An interrupted watch may have missed a change; the next list shows it.
       },
     });

@@ -41,7 +41,7 @@ export class NodeConnection {
   #source: IdentitySource | undefined;
   /** Node.spec.providerID as last seen. */
   providerID: string | undefined;
-  /** Of the connection made last; undefined before the first. */
+  /** Client of the connection made last; undefined before the first. */
   client: KubeClient | undefined;
 
   constructor(options: ConnectOptions) {
@@ -108,7 +108,7 @@ export class NodeConnection {
   }
 }
 
-/** What the API server will believe comes first: the name in the certificate. */
+/** The name in the certificate comes first: the API server accepts no other. */
 export function nodeNameFrom(
   subject: string | undefined,
   hostnameOverride: string | undefined,

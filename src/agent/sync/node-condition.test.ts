@@ -1,7 +1,7 @@
 /** The condition ConfigOK of a Node beside a NodeConfig: what it shows, and how seldom it is written. */
 import { beforeEach, expect, test } from 'vitest';
-import { sourceOf } from '../../../test/agent-rig.js';
 import { ManualClock } from '../../../test/manual-clock.js';
+import { sourceOf } from '../../../test/rig/node.js';
 import { ConfigError } from '../../api/config-error.js';
 import type { NodeCondition } from '../../api/node-condition.js';
 import { ApiError } from '../../api/status.js';
@@ -21,7 +21,7 @@ let clock: ManualClock;
 let requests: string[];
 let logged: string[];
 let node: { uid: string; conditions: NodeCondition[] } | undefined;
-/** What the next patch is answered with. */
+/** Answer to the next patch. */
 let refusal: ApiError | undefined;
 let writer: NodeConditionWriter;
 

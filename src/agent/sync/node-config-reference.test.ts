@@ -46,7 +46,7 @@ describe('the condition UpgradeRisk', () => {
     expect(condition({ ...local, upgrade })).toMatchObject({
       status: 'True',
       reason: 'NewKubeletChangesMeaning',
-      message: expect.stringMatching(/another way than the one before it\. v1\.34\.1 to v1\.37\.0: a: b; c: d$/),
+      message: expect.stringMatching(/differently than the one before it\. v1\.34\.1 to v1\.37\.0: a: b; c: d$/),
     });
     expect(condition({ ...local, upgrade: { ...upgrade, risk: 'rejected' } })?.reason).toBe('NewKubeletRejectsConfig');
     expect(condition(local, present)).toMatchObject({ status: 'False', reason: 'NoUpgradeRisk' });
@@ -64,7 +64,7 @@ describe('a definition of an earlier relet, which drops fields that it does not 
       patch: async () => {},
       update: async (_type: unknown, _place: unknown, { status, ...rest }: NodeConfig) => {
         updates++;
-        const { driver: _driver, kubeletLog: _log, ...kept } = status ?? {};
+        const { driver: _driver, kubeletLog: _log, lease: _lease, trialSeconds: _trial, ...kept } = status ?? {};
         object = { ...rest, status: kept };
         return object;
       },
@@ -81,6 +81,67 @@ describe('a definition of an earlier relet, which drops fields that it does not 
     expect(updates).toBe(1);
     await reference.write(failed('NotHealthy'), signal);
     expect(updates).toBe(2);
+  });
+});
+
+describe('the lease of the agent', () => {
+  const minute = 60_000;
+
+  function setUp(status: NodeConfig['status'] = {}) {
+    const clock = new ManualClock();
+    const server = {
+      object: { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name: 'n' }, status } as NodeConfig,
+      updates: 0,
+    };
+    const client = {
+      get: async () => server.object,
+      patch: async () => {},
+      update: async (_type: unknown, _place: unknown, object: NodeConfig) => {
+        server.updates++;
+        server.object = object;
+        return object;
+      },
+    };
+    const options = { client: client as never, name: 'n', version: '1.2.3', clock, log: silentLog };
+    const reference = new NodeConfigReference(options);
+    const write = (report: Report = local) => reference.write(report, new AbortController().signal);
+    return { clock, server, write, lease: () => server.object.status?.lease };
+  }
+
+  test('is renewed alone only when nothing else has renewed it lately', async () => {
+    const { clock, server, write, lease } = setUp();
+    await write();
+    expect([server.updates, lease()]).toEqual([1, { renewTime: '2026-01-01T00:00:00Z', durationSeconds: 600 }]);
+    await clock.advance(2 * minute);
+    await write();
+    expect(server.updates).toBe(1);
+    await write(failed('CrashLoop'));
+    expect([server.updates, lease()?.renewTime]).toEqual([2, '2026-01-01T00:02:00Z']);
+    await clock.advance(4.5 * minute);
+    await write(failed('CrashLoop'));
+    expect([server.updates, lease()?.renewTime]).toEqual([3, '2026-01-01T00:06:30Z']);
+  });
+
+  test('is renewed at once by an agent that finds an old one, or one of the future', async () => {
+    for (const renewTime of ['2025-12-31T00:00:00Z', '2026-02-01T00:00:00Z']) {
+      const { write, lease } = setUp({ lease: { renewTime, durationSeconds: 600 } });
+      await write();
+      expect(lease()?.renewTime).toBe('2026-01-01T00:00:00Z');
+    }
+  });
+
+  test('a report says that the agent is there again, where the controller missed it', async () => {
+    const missing = {
+      type: 'AgentMissing',
+      status: 'True',
+      reason: 'Silent',
+      message: '',
+      lastTransitionTime: '',
+    } as const;
+    const { server, write } = setUp({ conditions: [missing] });
+    await write();
+    const found = server.object.status?.conditions?.find(({ type }) => type === 'AgentMissing');
+    expect(found).toMatchObject({ status: 'False', reason: 'AgentReports' });
   });
 });
 

@@ -1,10 +1,19 @@
 /** The reference where API servers keep none in Nodes: NodeConfig.spec.configSource. Reported in its status, and in a condition of the Node. */
 import { isDeepStrictEqual } from 'node:util';
-import { owedReasons, trialReasons, unitReasons, upgradeReasons } from '../../api/condition-reasons.js';
+import { isRenewalDue, newLease } from '../../api/agent-lease.js';
+import {
+  agentReasons,
+  bootReasons,
+  owedReasons,
+  trialReasons,
+  unitReasons,
+  upgradeReasons,
+} from '../../api/condition-reasons.js';
 import { ConfigError } from '../../api/config-error.js';
 import { formatRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import { owedAnnotation, readOwed } from '../../api/node-annotations.js';
 import {
+  agentMissingCondition,
   type ConfigChange,
   detachAnnotation,
   isUnset,
@@ -35,6 +44,8 @@ export interface NodeConfigReferenceOptions {
   version: string;
   clock: Clock;
   log: Log;
+  /** Default true. */
+  renewsLease?: boolean | undefined;
   /** Called with each Node that is read, for other facts. */
   onNode?(node: KubeObject): void;
 }
@@ -65,7 +76,7 @@ export class NodeConfigReference implements Reference {
       const first = last === undefined || last.metadata.uid !== next?.metadata.uid;
       // First: a listener may write at once, on top of this.
       this.#newest = next;
-      if (first || !isDeepStrictEqual(said(last), said(next))) listener.onInstruction();
+      if (first || !isDeepStrictEqual(instructionParts(last), instructionParts(next))) listener.onInstruction();
       else if (!isDeepStrictEqual(grantOf(last), grantOf(next))) listener.onGrant?.(grantOf(next)?.status === 'True');
       if (first || !isDeepStrictEqual(ours(last?.status), ours(next?.status))) listener.onStatus();
       last = next;
@@ -82,7 +93,7 @@ export class NodeConfigReference implements Reference {
       },
       onFailure: (error, doing) => {
         this.#newest = undefined;
-        log.warn('NodeConfig cannot be followed', { node: name, doing, error });
+        log.warn('cannot watch NodeConfig', { node: name, doing, error });
         listener.onWatchInterrupted?.();
       },
     });
@@ -91,7 +102,7 @@ export class NodeConfigReference implements Reference {
   async read(signal: AbortSignal): Promise<Instruction> {
     const { client, name } = this.#options;
     await this.#readNode(signal).catch(() => {});
-    // What the watch has brought last is followed; a newer version comes by itself.
+    // The object that the watch delivered last is used; a newer version arrives without a read.
     if (this.#newest !== undefined) return instructionIn(this.#newest);
     try {
       return instructionIn(await client.get<NodeConfig>(nodeConfigs, { name }, { signal }));
@@ -110,11 +121,12 @@ export class NodeConfigReference implements Reference {
     const node = await client.get(nodes, { name }, { signal });
     this.#nodeReadMs = clock.monotonic();
     onNode?.(node);
+    this.#listener?.onNode?.(node);
     if (this.#nodeCondition.isReplaced(node)) this.#listener?.onStatus();
   }
 
   async write(report: Report, signal: AbortSignal): Promise<boolean> {
-    // Where the NodeConfig may not be written, the condition of the Node shows why.
+    // If the NodeConfig may not be written, the condition of the Node shows why.
     const [written] = await Promise.all([this.#writeStatus(report, signal), this.#nodeCondition.write(report, signal)]);
     return written;
   }
@@ -140,17 +152,21 @@ export class NodeConfigReference implements Reference {
   }
 
   async #writeOnto(object: NodeConfig | undefined, report: Report, signal: AbortSignal): Promise<boolean> {
-    const { client, name, clock, version } = this.#options;
+    const { client, name, clock, version, renewsLease = true } = this.#options;
     if (object === undefined) return false;
-    const status = nextStatus(object.status, report, { now: new Date(clock.now()), version });
-    if (isDeepStrictEqual(status, object.status)) return true;
+    const now = new Date(clock.now());
+    const status = nextStatus(object.status, report, { now, version });
     // A definition of an earlier relet drops fields that it does not know: what it kept is not written again.
     const { sent, kept } = this.#written;
-    if (isDeepStrictEqual(status, sent) && isDeepStrictEqual(object.status, kept)) return true;
+    const isKept = isDeepStrictEqual(status, sent) && isDeepStrictEqual(withoutLease(object.status), kept);
+    const isRefused = isKept && object.status?.lease === undefined;
+    const isDue = renewsLease && !isRefused && isRenewalDue(object.status?.lease, now.getTime());
+    if (!isDue && (isKept || isDeepStrictEqual(status, withoutLease(object.status)))) return true;
     // With its resourceVersion: the controller's conditions stand in the same status and must not be lost.
     const place = { name, subresource: 'status' };
-    const written = await client.update<NodeConfig>(nodeConfigs, place, { ...object, status }, { signal });
-    this.#written = { sent: status, kept: written.status };
+    const leased = renewsLease ? { ...status, lease: newLease(rfc3339(now.getTime())) } : status;
+    const written = await client.update<NodeConfig>(nodeConfigs, place, { ...object, status: leased }, { signal });
+    this.#written = { sent: status, kept: withoutLease(written.status) };
     // Unless the watch has brought a newer one meanwhile.
     if (this.#newest === object) this.#newest = written;
     return true;
@@ -166,7 +182,10 @@ function instructionIn(object: NodeConfig): Instruction {
   const configSource = object.spec?.configSource;
   const owed = readOwed(annotations?.[owedAnnotation]);
   const about = { generation, ...(owed && { owed }) };
-  if (configSource) return { kind: 'source', target: targetIn(configSource), ...about };
+  const { observedGeneration } = object.status?.conditions?.find(({ type }) => type === 'Granted') ?? {};
+  const isGrantPending = observedGeneration !== undefined && observedGeneration < generation;
+  if (configSource)
+    return { kind: 'source', target: targetIn(configSource), ...about, ...(isGrantPending && { awaitsGrant: true }) };
   const isLeaving = annotations?.[detachAnnotation] !== undefined;
   return { kind: 'local', ...about, ...(isLeaving && { detach: true }) };
 }
@@ -178,6 +197,13 @@ function targetIn(configSource: NodeConfigSource) {
 
 const mostChanges = 5;
 
+function withoutLease(status: NodeConfigObjectStatus | undefined): NodeConfigObjectStatus | undefined {
+  if (status?.lease === undefined) return status;
+  const { lease: _, ...rest } = status;
+  return rest;
+}
+
+/** Without the lease, which every write renews. */
 export function nextStatus(
   present: NodeConfigObjectStatus = {},
   report: Report,
@@ -201,6 +227,8 @@ export function nextStatus(
     kubeletLog: _log,
     localConfig: _local,
     kubeletFlags: _flags,
+    lease: _lease,
+    trialSeconds: _trialSeconds,
     ...others
   } = present;
   return {
@@ -216,6 +244,7 @@ export function nextStatus(
     ...(cause && { cause }),
     ...(report.held && { held: boundedHeld(report.held) }),
     ...(report.driver && { driver: report.driver }),
+    ...(report.trialSeconds !== undefined && { trialSeconds: report.trialSeconds }),
     ...(report.nextStart && { nextStart: report.nextStart }),
     ...(report.kubeletLog && !report.syncError && { kubeletLog: report.kubeletLog }),
     ...(report.localConfig && { localConfig: report.localConfig }),
@@ -238,11 +267,19 @@ function conditions(report: Report, present: readonly NodeConfigCondition[] = []
       ...about,
     },
     ...[
+      ...presenceConditions(present),
       ...owedConditions(report, present),
       ...upgradeConditions(report, present),
       ...unitConditions(report, present),
+      ...bootConditions(report, present),
     ].map((condition) => ({ ...condition, ...about })),
   ];
+}
+
+/** Only where the controller has missed this agent. */
+function presenceConditions(present: readonly NodeConfigCondition[]): NewCondition[] {
+  const isMissed = present.some(({ type }) => type === agentMissingCondition);
+  return isMissed ? [{ type: agentMissingCondition, status: 'False', ...agentReasons.present }] : [];
 }
 
 /** None on a node of which nothing was ever owed. */
@@ -274,6 +311,16 @@ function unitConditions({ driver, notices = [] }: Report, present: readonly Node
   return [{ type, status: 'False', reason, message: `${message} ${shorten(seen, longestNotice)}` }];
 }
 
+/** None on a node whose last known good config never crashed at a boot. */
+function bootConditions({ bootCrash }: Report, present: readonly NodeConfigCondition[]): NewCondition[] {
+  const type = nodeConditions[5];
+  if (bootCrash === undefined && !present.some((condition) => condition.type === type)) return [];
+  if (bootCrash === undefined) return [{ type, status: 'False', ...bootReasons.none }];
+  const { reason, message } = bootReasons.crashed;
+  const seen = shorten(bootCrash.cause, longestNotice);
+  return [{ type, status: 'True', reason, message: `${message} At ${bootCrash.at}: ${seen}` }];
+}
+
 function withChange(
   { config: before, changes = [] }: NodeConfigObjectStatus,
   after: NodeConfigObjectStatus['config'] & object,
@@ -289,8 +336,8 @@ function versionOf(source: NodeConfigSource | undefined): string {
   return ref === undefined ? 'local' : `${formatRef(ref, 'short')}@${ref.resourceVersion}`;
 }
 
-/** What an instruction is made of. */
-function said(object: NodeConfig | undefined) {
+/** Parts of the object that make up an instruction. */
+function instructionParts(object: NodeConfig | undefined) {
   const { generation, annotations } = object?.metadata ?? {};
   const asked = [owedAnnotation, detachAnnotation].map((name) => annotations?.[name]);
   return object && [generation, ...asked, isUnset(object)];
@@ -299,7 +346,9 @@ function said(object: NodeConfig | undefined) {
 /** Whether the controller says that the node may read what it is assigned. */
 function grantOf(object: NodeConfig | undefined) {
   const granted = object?.status?.conditions?.find(({ type }) => type === 'Granted');
-  return granted && { status: granted.status, reason: granted.reason, message: granted.message };
+  if (granted === undefined) return undefined;
+  const { status, reason, message, observedGeneration } = granted;
+  return { status, reason, message, observedGeneration };
 }
 
 /** The controller's conditions count too: they come with the permission to write. */

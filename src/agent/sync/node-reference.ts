@@ -1,5 +1,6 @@
 /** The reference as Kubernetes had it: Node.spec.configSource, reported in Node.status. */
 import { isDeepStrictEqual } from 'node:util';
+import { isRenewalDue, leaseAnnotation, newLease, readLeaseText } from '../../api/agent-lease.js';
 import { ConfigError } from '../../api/config-error.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../../api/config-ref.js';
 import {
@@ -43,6 +44,7 @@ export interface NodeReferenceOptions {
 
 export class NodeReference implements Reference {
   readonly #options: NodeReferenceOptions;
+  #listener: ReferenceListener | undefined;
 
   constructor(options: NodeReferenceOptions) {
     this.#options = options;
@@ -50,10 +52,11 @@ export class NodeReference implements Reference {
 
   async follow(listener: ReferenceListener, signal: AbortSignal): Promise<void> {
     const { client, name, log } = this.#options;
+    this.#listener = listener;
     let last: Node | undefined;
     const see = (node: Node | undefined) => {
       const first = last === undefined || last.metadata.uid !== node?.metadata.uid;
-      if (first || !isDeepStrictEqual(said(last), said(node))) listener.onInstruction();
+      if (first || !isDeepStrictEqual(instructionParts(last), instructionParts(node))) listener.onInstruction();
       if (first || !isDeepStrictEqual(ours(last), ours(node))) listener.onStatus();
       last = node;
     };
@@ -68,7 +71,7 @@ export class NodeReference implements Reference {
         listener.onWatchInterrupted?.();
       },
       onWatching: () => listener.onWatchInterrupted?.(),
-      onFailure: (error, doing) => log.warn('Node cannot be followed', { node: name, doing, error }),
+      onFailure: (error, doing) => log.warn('cannot watch Node', { node: name, doing, error }),
     });
   }
 
@@ -77,9 +80,10 @@ export class NodeReference implements Reference {
     try {
       const node = await client.get<Node>(nodes, { name }, { signal });
       this.#options.onNode?.(node);
+      this.#listener?.onNode?.(node);
       const configSource = node.spec?.configSource;
       const owed = readOwed(node.metadata.annotations?.[owedAnnotation]);
-      const about = { ...(owed && { owed }) };
+      const about = { isNodes: true as const, ...(owed && { owed }) };
       return configSource ? { kind: 'source', target: specRef(configSource), ...about } : { kind: 'local', ...about };
     } catch (error) {
       if (isNotFound(error)) return { kind: 'none', why: `Node ${JSON.stringify(name)} does not exist` };
@@ -114,9 +118,11 @@ export function statusPatch(
   const present = ours(node).condition;
   const sameText =
     present?.status === text.status && present.reason === text.reason && present.message === text.message;
-  const annotations = toldBeside(node, report, version);
-  if (sameText && isDeepStrictEqual(node.status?.config, wanted) && annotations === undefined) return undefined;
+  const beside = toldBeside(node, report, version);
+  const isDue = isRenewalDue(readLeaseText(node.metadata.annotations?.[leaseAnnotation]), now.getTime());
+  if (sameText && isDeepStrictEqual(node.status?.config, wanted) && beside === undefined && !isDue) return undefined;
   const time = rfc3339(now.getTime());
+  const annotations = { ...beside, [leaseAnnotation]: JSON.stringify(newLease(time)) };
   const condition: NodeCondition = {
     type: 'ConfigOK',
     ...text,
@@ -126,7 +132,7 @@ export function statusPatch(
   // A merge keeps what it does not name, so what is gone is named as null.
   const { assigned = null, active = null, lastKnownGood = null, error = null } = wanted;
   const status = { config: { assigned, active, lastKnownGood, error }, conditions: [condition] };
-  return annotations === undefined ? { status } : { metadata: { annotations }, status };
+  return { metadata: { annotations }, status };
 }
 
 /** The end of a trial is an estimate, made at every check; it is written again only when it moved. */
@@ -155,14 +161,15 @@ function isDone(text: string | undefined, { owed }: Report): boolean {
   return owed?.isDone === true && readOwed(text)?.at === owed.at;
 }
 
-/** What is there already, where it is near enough. */
+/** The present value, if it is near enough. */
 function sameEnd(present: string | undefined, ends: string | undefined): string | undefined {
   if (present === undefined || ends === undefined) return ends;
   return Math.abs(Date.parse(ends) - Date.parse(present)) <= sameEndMs ? present : ends;
 }
 
-/** What an instruction is made of. */
-const said = (node: Node | undefined) => node && [node.spec?.configSource, node.metadata.annotations?.[owedAnnotation]];
+/** Parts of the Node that make up an instruction. */
+const instructionParts = (node: Node | undefined) =>
+  node && [node.spec?.configSource, node.metadata.annotations?.[owedAnnotation]];
 
 function ours(node: Node | undefined) {
   return {

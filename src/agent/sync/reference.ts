@@ -1,9 +1,10 @@
 /**
- * Where a node's config is referred to and reported: one interface, so that the flow does not know which object it is.
+ * The object that refers to a node's config and takes its report: one interface, so that the flow does not know which object it is.
  * node-reference.ts is the Node itself, node-config-reference.ts a NodeConfig; ChosenReference picks.
  */
 import { ConfigError } from '../../api/config-error.js';
 import type { Owed } from '../../api/node-annotations.js';
+import type { KubeObject } from '../../api/object.js';
 import { ApiError } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
 import { isObject } from '../../json.js';
@@ -14,14 +15,18 @@ import type { Report } from '../report/report.js';
 import { defineRecord } from '../state/json-record.js';
 import type { Target } from './config-map.js';
 
-/** What the object says now. Only an existing object without a configSource means local. */
+/** Present content of the object. Only an existing object without a configSource means local. */
 export type Instruction = ({ kind: 'none'; why: string } | { kind: 'local' } | { kind: 'source'; target: Target }) & {
-  /** Of the object it was read from, where that has one: a Node has none. */
+  /** Generation of the object it was read from; a Node has none. */
   generation?: number;
-  /** What a person accepted to do on the host for this config. */
+  /** Actions on the host that a person accepted for this config. */
   owed?: Owed;
+  /** The reference is the Node's own, as upstream had it. */
+  isNodes?: true;
   /** With local: relet is to leave the host. */
   detach?: true;
+  /** The controller has not yet decided whether the node may read what this generation assigns. */
+  awaitsGrant?: true;
 };
 
 export interface ReferenceListener {
@@ -29,8 +34,10 @@ export interface ReferenceListener {
   onInstruction(): void;
   /** Permission to read what the instruction names was granted, or is missing. */
   onGrant?(isGranted: boolean): void;
-  /** The object's status may no longer say what was written. */
+  /** The object's status may differ from what was written. */
   onStatus(): void;
+  /** The Node was read. */
+  onNode?(node: KubeObject): void;
   /** The watch was interrupted, or is open again: which object to follow may be asked again. */
   onWatchInterrupted?(): void;
 }
@@ -137,7 +144,7 @@ export class ChosenReference implements Reference {
     this.#askedMs = clock.monotonic();
     const kind = (await served(signal)) ? 'NodeConfig' : 'Node';
     if (kind === this.#kind) return kind;
-    log.info('the reference is followed', { in: kind, before: this.#kind });
+    log.info('reference found', { in: kind, before: this.#kind });
     this.#kind = kind;
     this.#over.abort();
     return kind;

@@ -63,6 +63,6 @@ describe('E1 the Node is edited', () => {
     });
     expect(rig.node.starts()).toHaveLength(1);
     expect(rig.node.log()).toContain(error);
-    expect((await rig.events()).map(({ reason }) => reason)).toEqual(['KubeletConfigRejected']);
+    expect((await rig.events()).map(({ reason }) => reason)).toEqual(['KubeletConfigChanged', 'KubeletConfigRejected']);
   });
 });

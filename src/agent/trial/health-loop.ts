@@ -8,10 +8,12 @@ import { counts, type Health, isHealthy, type NodeBefore } from './trial.js';
 export interface HealthLoopOptions {
   clock: Clock;
   startedMs: number;
-  /** Of the deadline, used up before this start. */
+  /** It was healthy then, and its time counts from there; default: from the first check on. */
+  countsFromMs?: number | undefined;
+  /** Part of the deadline used up before this start. */
   unhealthyBeforeMs: number;
   check(): Promise<Health>;
-  /** What the trial requires; asked at every check. */
+  /** State of the node before the trial; read at every check. */
   before(): NodeBefore;
   onChecked(checked: Checked): Promise<Next>;
   signal: AbortSignal;
@@ -39,7 +41,7 @@ export async function healthLoop(options: HealthLoopOptions): Promise<void> {
   const { clock, startedMs, check, before, onChecked, signal } = options;
   let healthyAtMs = startedMs - options.unhealthyBeforeMs;
   let apiAtMs = startedMs;
-  let countedAtMs: number | undefined;
+  let countedAtMs = options.countsFromMs;
   while (!signal.aborted) {
     const health = await check();
     if (signal.aborted) return;

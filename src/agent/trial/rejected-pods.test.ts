@@ -2,8 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../../test/manual-clock.js';
 import type { KubeObject } from '../../api/object.js';
-import type { NodeView } from './health.js';
-import { rejectedPods, rejectedUids, watchRejectedPods } from './rejected-pods.js';
+import { PodCheck, rejectedPods, rejectedUids } from './rejected-pods.js';
 
 const startedAt = Date.parse('2026-03-01T12:00:00Z');
 const outOfPods = "Node didn't have enough resource: pods, requested: 1, used: 5, capacity: 5";
@@ -75,25 +74,28 @@ describe('pods rejected after a restart', () => {
   });
 });
 
-describe('the watch for rejected pods', () => {
-  test('finds a rejection seconds after the start, also without a trial, and then ends', async () => {
+describe('the check for rejected pods', () => {
+  test('finds a rejection after the start, and one more at the end of a trial', async () => {
     const clock = new ManualClock();
-    let pods = [pod('web', { phase: 'Running' })];
-    const view: NodeView = { node: async () => undefined, lease: async () => undefined, pods: async () => pods };
+    let pods = [pod('web', failed('OutOfpods'))];
     const found: string[][] = [];
-    const ended = watchRejectedPods({
-      view: () => view,
+    const check = new PodCheck({
+      view: () => ({ pods: async () => pods }),
       since: () => ({ before: new Set(), startedAt }),
-      onTrial: () => false,
       onFound: (warnings) => found.push(warnings),
       clock,
-      signal: new AbortController().signal,
     });
-    await clock.advance(0);
+    const { signal } = new AbortController();
+    const looked = check.afterStart(signal);
+    await clock.advance(29_000);
     expect(found).toEqual([]);
-    pods = [pod('web', failed('OutOfpods'))];
-    await clock.advance(120_000);
+    await clock.advance(1000);
+    await looked;
     expect(found).toHaveLength(1);
-    await ended;
+    await check.look(signal);
+    expect(found).toHaveLength(1);
+    pods = [...pods, pod('api', failed('OutOfcpu'))];
+    await check.look(signal);
+    expect(found[1]).toHaveLength(2);
   });
 });

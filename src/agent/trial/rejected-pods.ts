@@ -11,7 +11,7 @@ interface PodStatus {
   message?: string;
 }
 
-/** What kubelets 1.11 to 1.37 write when they do not admit a pod, beside `OutOfcpu` and its like. */
+/** Reasons that kubelets 1.11 to 1.37 write when they do not admit a pod, beside `OutOfcpu` and its like. */
 const admissionReasons: ReadonlySet<string> = new Set([
   'AppArmor',
   'InitContainerRestartPolicyForbidden',
@@ -73,36 +73,39 @@ function isSince({ metadata }: KubeObject, { before, startedAt }: Since): boolea
   return Date.parse(written ?? metadata.creationTimestamp ?? '') + 1000 >= startedAt;
 }
 
-export interface PodWatch {
+export interface PodCheckOptions {
   view(): { pods(signal: AbortSignal): Promise<KubeObject[]> } | undefined;
   since(): Since;
-  /** While a config is on trial, it is watched; after that, only for the first minute. */
-  onTrial(): boolean;
   onFound(warnings: string[]): void;
   clock: Clock;
-  signal: AbortSignal;
 }
 
-/** Since the kubelet was healthy: most rejections come within seconds. */
-const firstLooksMs = [5000, 15_000, 60_000];
-const everyMs = 300_000;
+/** Since the kubelet was healthy. It admits its pods as it starts, and their status is in the API within seconds. */
+const lookAfterMs = 30_000;
 
-/** Asks the API from time to time until the signal fires or nothing more is to be expected. Never fails. */
-export async function watchRejectedPods({ view, since, onTrial, onFound, clock, signal }: PodWatch): Promise<void> {
-  const healthyMs = clock.monotonic();
-  let known = 0;
-  for (let elapsedMs = 0; ; ) {
+/** Looks for them once after the start, and once more at the end of a trial. For one run of the kubelet. */
+export class PodCheck {
+  readonly #options: PodCheckOptions;
+  #found = 0;
+
+  constructor(options: PodCheckOptions) {
+    this.#options = options;
+  }
+
+  async afterStart(signal: AbortSignal): Promise<void> {
+    await this.#options.clock.sleep(lookAfterMs, signal).catch(() => {});
+    if (!signal.aborted) await this.look(signal);
+  }
+
+  /** Never rejects. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { view, since, onFound } = this.#options;
     const pods = await view()
       ?.pods(signal)
       .catch(() => undefined);
     if (signal.aborted) return;
     const found = rejectedPods(pods ?? [], since());
-    if (found.length > known) onFound(found);
-    known = Math.max(known, found.length);
-    if (elapsedMs >= firstLooksMs.at(-1)! && !onTrial()) return;
-    const nextMs = firstLooksMs.find((lookMs) => lookMs > elapsedMs) ?? elapsedMs + everyMs;
-    await clock.sleep(healthyMs + nextMs - clock.monotonic(), signal).catch(() => {});
-    if (signal.aborted) return;
-    elapsedMs = clock.monotonic() - healthyMs;
+    if (found.length > this.#found) onFound(found);
+    this.#found = Math.max(this.#found, found.length);
   }
 }

@@ -1,4 +1,4 @@
-/** What a trial decides from each health check and each crash: pure functions, without a kubelet. */
+/** Decisions of a trial after each health check and each crash: pure functions, without a kubelet. */
 import { describe, expect, test } from 'vitest';
 import { explainExit } from './exit.js';
 import {

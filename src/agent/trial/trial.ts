@@ -8,6 +8,7 @@
  *    └──── crashed too often, or not healthy before the deadline ──► failed (rolled back, recorded)
  */
 import { type ConfigErrorReason, isConfigErrorReason } from '../../api/config-error.js';
+import { type ExactRef, isExactRef, sameConfig } from '../../api/config-ref.js';
 import { isObject } from '../../json.js';
 import { sha256 } from '../state/checkpoints.js';
 import { defineRecord } from '../state/json-record.js';
@@ -16,6 +17,8 @@ import type { NodeState } from '../state/node-state.js';
 export interface Trial {
   /** Bytes, kubelet version and flags; another key is another trial. */
   key: string;
+  /** Undefined for local, and absent in records of earlier versions. The same bytes under another identity begin their time again. */
+  source?: ExactRef | undefined;
   /** How often the kubelet crashed. */
   deaths: number;
   /** Healthy time so far, summed over restarts that the kubelet did not cause. */
@@ -71,10 +74,19 @@ export type TrialFailure = { kind: 'failed'; reason: ConfigErrorReason; cause: s
 export type TrialEnd = { kind: 'passed' } | TrialFailure;
 export type TrialStep = { kind: 'continue' } | TrialEnd;
 
-export function beginOrResume(recorded: Trial | undefined, fresh: Pick<Trial, 'key' | 'before' | 'bootId'>): Trial {
+export function beginOrResume(
+  recorded: Trial | undefined,
+  fresh: Pick<Trial, 'key' | 'source' | 'before' | 'bootId'>,
+): Trial {
   if (recorded?.key !== fresh.key) return { ...fresh, deaths: 0, healthyMs: 0 };
+  // Crashes count on: the kubelet runs with the same bytes.
+  if (recorded.source !== undefined && !sameConfig(recorded.source, fresh.source, 'version'))
+    return { ...recorded, source: fresh.source, healthyMs: 0 };
   // When a retry was decided, nobody had looked at the node yet.
-  return recorded.isRetry && recorded.healthyMs === 0 ? { ...recorded, before: fresh.before } : recorded;
+  const { source } = fresh;
+  return recorded.isRetry && recorded.healthyMs === 0
+    ? { ...recorded, source, before: fresh.before }
+    : { ...recorded, source };
 }
 
 /** How much of the deadline is used up when the kubelet starts. It starts again with the machine. */
@@ -163,6 +175,7 @@ function isTrial(value: unknown): value is Trial {
     Number.isFinite(value.deaths) &&
     Number.isFinite(value.healthyMs) &&
     (value.unhealthy === undefined || (isObject(value.unhealthy) && Number.isFinite(value.unhealthy.ms))) &&
+    (value.source === undefined || isExactRef(value.source)) &&
     typeof value.bootId === 'string' &&
     isObject(value.before) &&
     ['nodeReady', 'apiAnswered', 'staticPods'].every(

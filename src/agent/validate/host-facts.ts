@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { CommandLine, Host } from '../../config/model.js';
+import { quietly } from '../../proc.js';
 import type { HostFile } from '../documents.js';
 
 /** In the order in which they apply. Missing files are left out: the kubelet says so itself. */
@@ -39,10 +40,22 @@ function dropInFiles(dir: string): string[] {
  * Only facts that are certain; an absent fact decides nothing. Those of the machine, as the kubelet counts them: limits of our own
  * service or pod are not limits of the kubelet.
  */
-export function describeMachine(): Host {
+export function describeMachine(root = ''): Host {
+  const numaNodes = numaNodesIn(`${root}/sys/devices/system/node`);
+  const swaps = quietly(() => readFileSync(`${root}/proc/swaps`, 'utf8'));
   return {
-    cgroupVersion: existsSync('/sys/fs/cgroup/cgroup.controllers') ? 2 : 1,
+    cgroupVersion: existsSync(`${root}/sys/fs/cgroup/cgroup.controllers`) ? 2 : 1,
     cpus: cpus().length,
     memoryBytes: totalmem(),
+    // The first line is a header.
+    ...(swaps !== undefined && { swap: swaps.trim().split('\n').length > 1 }),
+    ...(numaNodes !== undefined && { numaNodes }),
   };
+}
+
+/** Undefined where the nodes are not numbered from 0 on: then their number does not show which ones there are. */
+function numaNodesIn(dir: string): number | undefined {
+  const names = quietly(() => readdirSync(dir)) ?? [];
+  const ids = names.flatMap((name) => /^node(\d+)$/.exec(name)?.[1] ?? []).map(Number);
+  return ids.length > 0 && Math.max(...ids) === ids.length - 1 ? ids.length : undefined;
 }

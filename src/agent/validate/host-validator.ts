@@ -1,5 +1,5 @@
 /**
- * What a node does with the knowledge of every kubelet version, loaded only for a new question: the validator with its parts from this
+ * Work on a node that needs the tables of every kubelet version, loaded only for a new question: the validator with its parts from this
  * machine (the kubelet binary, the local files, static pods, cgroups), and the document that a kubelet can read from a payload that it
  * cannot.
  */
@@ -11,10 +11,12 @@ import { resolvePaths } from '../../config/host-paths.js';
 import { type LocalFile, mergeOverlay } from '../../config/merge.js';
 import { getField, newestMinor, parseMinor } from '../../config/model.js';
 import { isOverlay } from '../../config/overlay.js';
+import type { Random } from '../../random.js';
 import type { HostFile, Ingredients, Made } from '../documents.js';
 import type { RunCommand } from '../drivers/command.js';
 import type { DividedCommandLine } from '../flags.js';
 import type { HostFiles } from '../host-files.js';
+import { factsOnHost } from './facts-on-host.js';
 import { describeMachine, localFiles } from './host-facts.js';
 import { createValidator, type Validator } from './validate.js';
 
@@ -29,10 +31,11 @@ export interface HostValidatorParts {
   policy: FieldPolicy | undefined;
   /** Node.spec.providerID as last seen. */
   providerID(): string | undefined;
+  random: Pick<Random, 'uuid'>;
 }
 
 export function validatorOnHost(parts: HostValidatorParts): Validator {
-  const { commandLine, command, run, hostFiles, policy } = parts;
+  const { commandLine, command, run, hostFiles, policy, random } = parts;
   const { initConfigDir, forecast } = commandLine.options;
   return createValidator({
     commandLine,
@@ -41,8 +44,14 @@ export function validatorOnHost(parts: HostValidatorParts): Validator {
         const { code, stdout, stderr } = await run([...command, ...args], timeoutMs);
         return { code, output: stdout + stderr, timedOut: code === null };
       },
+      uuid: random.uuid,
     },
-    host: describeMachine(),
+    host: async ({ document }, { steps }) => {
+      const flags = commandLine.kubelet.flatMap(({ words }) => words);
+      const facts =
+        steps === 'no-probe-no-forecast' ? {} : await factsOnHost(run, [document.text, ...flags].join('\n'));
+      return { ...describeMachine(), ...facts };
+    },
     policy: policy ?? defaultFieldPolicy,
     policyIsOurs: policy !== undefined,
     forecast,

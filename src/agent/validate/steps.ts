@@ -31,6 +31,20 @@ function staticPods(candidate: KubeletConfig, local: KubeletConfig, { hasStaticP
   ];
 }
 
+/** Cut-offs that only the part of the local config that cannot be read would show. */
+export function uncheckedCutOffs(
+  candidate: KubeletConfig,
+  { message, isKnown }: { message: string; isKnown(field: string): boolean },
+): Objection[] {
+  if (isKnown('staticPodPath') || getField(candidate, 'staticPodPath')) return [];
+  return [
+    {
+      field: 'staticPodPath',
+      message: `this config has no staticPodPath, and whether that stops static pods is not known, because relet cannot read the local config: ${message}`,
+    },
+  ];
+}
+
 /** A providerID names one machine, so a shared config that sets it gives several nodes the same identity. */
 function foreignProvider(candidate: KubeletConfig, local: KubeletConfig, { providerID }: NodeFacts): Objection[] {
   const wanted = getField(candidate, 'providerID') || '';
@@ -65,7 +79,7 @@ interface Comparison {
   localEffective: KubeletConfig;
 }
 
-/** What a person should know about a config although it may run. */
+/** Warnings for a person about a config that may run. */
 export function warningsFor(comparison: Comparison): string[] {
   return [...forgotten(comparison), ...gatesLeftBehind(comparison)];
 }
@@ -115,6 +129,8 @@ function show(config: KubeletConfig, path: string): string {
 export interface KubeletProbe {
   /** Runs the kubelet with these arguments and collects what it prints. Kills it after `timeoutMs`. */
   run(args: string[], timeoutMs: number): Promise<{ code: number | null; output: string; timedOut: boolean }>;
+  /** Another one for each probe; nobody who writes a config can know it. */
+  uuid(): string;
 }
 
 export type ProbeResult =
@@ -123,8 +139,11 @@ export type ProbeResult =
   /** No answer: it could not be run, ran into the timeout, or printed nothing that we know. */
   | { kind: 'unknown'; reason: string };
 
-/** Its parent does not exist, and cannot be made below a device. */
-export const impossibleLockFile = '/dev/null/relet-asks/lock';
+/**
+ * Its parent does not exist, and cannot be made below a device. The name is another for each probe: a kubelet quotes parts of a
+ * document, so that a document with a known name could forge the answer.
+ */
+export const impossibleLockFile = (uuid: string): string => `/dev/null/relet-asks-${uuid}/lock`;
 
 /** How long a kubelet may take to come to its lock; a busy node needs seconds, a hung one must not hold up the change. */
 const timeoutMs = 20_000;
@@ -135,25 +154,22 @@ const timeoutMs = 20_000;
  * True of every kubelet from 1.11 to 1.37. `args` are those of the start that is asked about, the config among them.
  */
 export async function probeKubelet(probe: KubeletProbe, args: string[]): Promise<ProbeResult> {
+  const lockFile = impossibleLockFile(probe.uuid());
   let answer: Awaited<ReturnType<KubeletProbe['run']>>;
   try {
-    answer = await probe.run([...args, `--lock-file=${impossibleLockFile}`], timeoutMs);
+    answer = await probe.run([...args, `--lock-file=${lockFile}`], timeoutMs);
   } catch (error) {
     return { kind: 'unknown', reason: `could not run the kubelet: ${(error as Error).message}` };
   }
   if (answer.timedOut) return { kind: 'unknown', reason: `the kubelet gave no answer within ${timeoutMs / 1000} s` };
-  return readProbe(answer.output, answer.code);
+  return readProbe(answer.output, answer.code, lockFile);
 }
 
-export function readProbe(output: string, code: number | null): ProbeResult {
-  if (
-    output.includes(`unable to acquire file lock on "${impossibleLockFile}"`) ||
-    output.includes(`unable to acquire file lock on \\"${impossibleLockFile}\\"`)
-  )
-    return { kind: 'accepted', output };
+export function readProbe(output: string, code: number | null, lockFile: string): ProbeResult {
   const message = lastError(output);
   if (code === 0 || message === undefined)
     return { kind: 'unknown', reason: `the kubelet ended with ${code} and nothing about the config` };
+  if (message.includes(`unable to acquire file lock on "${lockFile}"`)) return { kind: 'accepted', output };
   return { kind: 'rejected', message, output };
 }
 
@@ -161,14 +177,36 @@ export function readProbe(output: string, code: number | null): ProbeResult {
 const notice = /^[IW]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] /;
 const klog = /^[EF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] (.*)$/;
 
-/** The last error line: klog (`E1115 … server.go:206] "…" err="…"`), a cobra `Error: …`, or a panic. */
+/** The last error line: klog (`E1115 … server.go:206] "…" err="…"`), the same in JSON, a cobra `Error: …`, or a panic. */
 function lastError(output: string): string | undefined {
   const lines = output.split('\n').map((line) => line.trimEnd());
-  const errorLine = lines.findLast(
-    (line) => klog.test(line) || line.startsWith('Error: ') || line.startsWith('panic: '),
-  );
+  const isError = (line: string) =>
+    klog.test(line) || line.startsWith('Error: ') || line.startsWith('panic: ') || jsonError(line) !== undefined;
+  const at = lines.findLastIndex(isError);
+  const errorLine = lines[at];
   if (errorLine === undefined) return lines.findLast((line) => line !== '' && !notice.test(line));
-  const text = klog.exec(errorLine)?.[1] ?? errorLine.replace(/^Error: /, '');
+  const text = jsonError(errorLine) ?? klog.exec(errorLine)?.[1] ?? errorLine.replace(/^Error: /, '');
+  if (text.endsWith(' err=<')) return blockAfter(lines.slice(at + 1));
   const quoted = /err="((?:[^"\\]|\\.)*)"/.exec(text)?.[1];
   return quoted === undefined ? text : quoted.replace(/\\(["\\n])/g, (_, char) => (char === 'n' ? '\n' : char));
+}
+
+/** An error of several lines: klog indents them with a tab and closes them with ` >`. */
+function blockAfter(lines: readonly string[]): string {
+  const end = lines.indexOf(' >');
+  return lines
+    .slice(0, end === -1 ? lines.length : end)
+    .map((line) => line.replace(/^\t/, ''))
+    .join('\n');
+}
+
+/** With `logging.format: json` a line is an object, and that of an error has `err`. */
+function jsonError(line: string): string | undefined {
+  if (!line.startsWith('{"ts":')) return undefined;
+  try {
+    const { err } = JSON.parse(line) as { err?: unknown };
+    return typeof err === 'string' ? err : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,101 +1,14 @@
 /** Which configs may be started, by each step of validation: kubelet probe, own rules, isolation, field policy, forecast. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { randomUUID } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { header, newDir, refuses, silent, validate } from '../../../test/validate-rig.js';
 import { defaultFieldPolicy } from '../../config/field-policy.js';
-import { mergeOverlay } from '../../config/merge.js';
-import { isOverlay } from '../../config/overlay.js';
 import { divideCommandLine } from '../flags.js';
-import { impossibleLockFile, type KubeletProbe } from './steps.js';
-import {
-  allowFieldsAnnotation,
-  type Candidate,
-  createValidator,
-  type Rejected,
-  skipForecastAnnotation,
-  type ValidateOptions,
-  type ValidatorParts,
-} from './validate.js';
-
-const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
-const accepts: KubeletProbe = {
-  run: async () => ({
-    code: 1,
-    timedOut: false,
-    output: `E1115 20:19:54.250432 20375 server.go:302] "Failed to run kubelet" err="failed to run Kubelet: unable to acquire file lock on \\"${impossibleLockFile}\\": not a directory"\n`,
-  }),
-};
-const refuses: KubeletProbe = {
-  run: async () => ({
-    code: 1,
-    timedOut: false,
-    output:
-      'E1115 20:19:54.304575 20385 server.go:225] "Failed to validate kubelet configuration" err="invalid configuration: no \\"such\\" thing" path="&TypeMeta{Kind:,APIVersion:,}"\n',
-  }),
-};
-const silent: KubeletProbe = { run: async () => ({ code: null, output: '', timedOut: true }) };
-
-function newDir(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'relet-validate-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
-
-interface Question {
-  config?: string;
-  /** Undefined: a host without --config. Default: an empty file. */
-  local?: string | undefined;
-  annotations?: Record<string, string>;
-  steps?: ValidateOptions['steps'];
-  version?: string;
-  args?: string[];
-  parts?: Partial<ValidatorParts>;
-}
-
-async function validate(question: Question) {
-  const { config, annotations = {}, steps = 'all', version = 'v1.32.1', args = [], parts = {} } = question;
-  const local = 'local' in question ? question.local : '';
-  const dir = newDir();
-  const localFiles = local === undefined ? [] : [{ path: '/local', text: header + local }];
-  const validator = createValidator({
-    commandLine: divideCommandLine(args),
-    probe: accepts,
-    host: {},
-    policy: defaultFieldPolicy,
-    policyIsOurs: false,
-    forecast: true,
-    nodeFacts: async () => ({ hasStaticPods: false }),
-    localFiles: () => localFiles,
-    ...parts,
-  });
-  const bytes = Buffer.from(config ?? '');
-  const source = { namespace: 'kube-system', name: 'c', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
-  const checkpoint = {
-    source,
-    dir,
-    configFile: join(dir, 'kubelet'),
-    config: bytes,
-    digest: 'd',
-    files: new Map(),
-    annotations,
-    binaryKeys: [],
-  };
-  const merged =
-    config !== undefined && isOverlay(config) && mergeOverlay({ minor: 32, local: localFiles, overlay: config });
-  const document = merged
-    ? { file: '/documents/d.yaml', text: merged.text, digest: 'm', mergedDigest: 'm' }
-    : config === undefined
-      ? { file: undefined, text: '', digest: 'local' }
-      : { file: checkpoint.configFile, text: config, digest: 'd' };
-  const candidate: Candidate = {
-    checkpoint: config === undefined ? undefined : checkpoint,
-    document,
-    kubeletVersion: version,
-  };
-  return validator.validate(candidate, { steps, signal: new AbortController().signal });
-}
+import type { KubeletProbe } from './steps.js';
+import { allowFieldsAnnotation, createValidator, type Rejected, skipForecastAnnotation } from './validate.js';
 
 test('a thousand errors in one config are reported in a few lines', async () => {
   const unknown = Array.from({ length: 1000 }, (_, i) => `f${i}: 1\n`).join('');
@@ -177,7 +90,7 @@ describe('validating a config', () => {
 
   test('a kubelet stops at its first error; the message has those that it would report next, and none twice', async () => {
     const unknownFlag = 'Error: failed to parse kubelet flag: unknown flag: --gone\n';
-    const probe = { run: async () => ({ code: 1, timedOut: false, output: unknownFlag }) };
+    const probe = { ...refuses, run: async () => ({ code: 1, timedOut: false, output: unknownFlag }) };
     const result = await validate({
       config: `${header}featureGates: {NodeSwap: false}\n`,
       version: 'v1.36.0',
@@ -349,6 +262,7 @@ describe.skipIf(!existsSync(kubelet))('a real kubelet (skipped unless KUBEBUILDE
           resolve({ code: typeof error?.code === 'number' ? error.code : 0, output: stdout + stderr, timedOut: false }),
         ),
       ),
+    uuid: randomUUID,
   };
 
   test.each([

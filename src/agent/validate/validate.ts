@@ -3,21 +3,19 @@
  * the first rejection is the result.
  *
  *     kubelet probe   the kubelet binary validates it; its answer overrides ours    runs concurrently with decode
- *     own rules       decode and validation as this kubelet version does them       reject only where the kubelet gave no answer
+ *     own rules       decode and validation as this kubelet version does them       reject only where the kubelet gave no answer, or
+ *                                                                                    where relet cannot read what the kubelet can
  *     isolation       the node would be cut off
  *     field policy    fields that may not be changed on this host
  *     forecast        passes validation, but the kubelet would exit at start
  */
 import type { ConfigErrorReason } from '../../api/config-error.js';
 import type { FieldPolicy } from '../../api/field-policy.js';
-import { type CheckResult, type Examination, examine, withEffective } from '../../config/check.js';
-import { examineOverlay } from '../../config/check-overlay.js';
-import { encode } from '../../config/encode.js';
-import { type Objection, objections } from '../../config/field-policy.js';
+import { type CheckResult, withEffective } from '../../config/check.js';
+import { type Objection, objections, writtenObjections } from '../../config/field-policy.js';
 import { fieldsOf } from '../../config/fields.js';
 import { flagAt } from '../../config/flags.js';
-import { emptyDocument } from '../../config/header.js';
-import { type LocalFile, mergeLocal } from '../../config/merge.js';
+import type { LocalFile } from '../../config/merge.js';
 import {
   type Finding,
   getField,
@@ -33,19 +31,29 @@ import { type DividedCommandLine, kubeletArgs } from '../flags.js';
 import type { UpgradeReport } from '../report/report.js';
 import type { Checkpoint } from '../state/checkpoints.js';
 import {
+  checkParts,
+  defaultConfig,
+  examineCandidate,
+  type LocalSide,
+  localSide,
+  localText,
+  unreadAt,
+} from './sides.js';
+import {
   bounded,
   cutOffs,
   type KubeletProbe,
   type NodeFacts,
   type ProbeResult,
   probeKubelet,
+  uncheckedCutOffs,
   warningsFor,
 } from './steps.js';
 
 /** A config that could run: a checkpoint, or undefined for the local one. */
 export interface Candidate {
   checkpoint: Checkpoint | undefined;
-  /** What the kubelet would be started with. */
+  /** Document that the kubelet would be started with. */
   document: Document;
   /** Such as v1.32.1. */
   kubeletVersion: string;
@@ -58,13 +66,15 @@ export interface ValidateOptions {
    * whatever anybody finds.
    */
   steps: 'all' | 'no-probe' | 'no-probe-no-forecast';
+  /** The config is the node's last known good: it is not dropped because relet cannot read the local config. */
+  isLastKnownGood?: boolean;
   signal: AbortSignal;
 }
 
 export interface Validator {
   /** Changes nothing. Never throws for a mistake in a config. */
   validate(candidate: Candidate, options: ValidateOptions): Promise<ValidationResult>;
-  /** What the config means to this kubelet and did not mean to one of that version. Absent: nothing can be known. */
+  /** Differences in the meaning of the config to a kubelet of that version. Absent: nothing can be known. */
   upgrade?(candidate: Candidate, from: string): Promise<UpgradeResult>;
 }
 
@@ -77,9 +87,9 @@ export interface Accepted {
   warnings: string[];
   /** Fields that flags set, whatever this config says about them. */
   pinnedByFlags?: string[];
-  /** Where the kubelet will answer /healthz; undefined when the config turns it off. */
+  /** Address of the kubelet's /healthz; undefined when the config turns it off. */
   healthz: { host: string; port: number } | undefined;
-  /** Where the kubelet will serve; undefined when the config turns it off. */
+  /** Address of the kubelet's server; undefined when the config turns it off. */
   serves?: { host: string; port: number } | undefined;
   /** The kubelet will run static pods from here. */
   staticPodPath: string | undefined;
@@ -98,7 +108,13 @@ export interface Rejected {
   kind: 'rejected';
   reason: Extract<
     ConfigErrorReason,
-    'ParseFailed' | 'ValidationFailed' | 'StartWouldFail' | 'NodeWouldBeCutOff' | 'FieldPolicyDenied'
+    | 'ParseFailed'
+    | 'ValidationFailed'
+    | 'CannotBeChecked'
+    | 'StartWouldFail'
+    | 'HostWouldStarve'
+    | 'NodeWouldBeCutOff'
+    | 'FieldPolicyDenied'
   >;
   /** For the log: every finding. */
   cause: Error;
@@ -124,26 +140,44 @@ export const skipForecastAnnotation = 'relet.dev/skip-forecast';
 /** On the ConfigMap: fields, separated by commas, that it may set against the isolation checks or the built-in policy. */
 export const allowFieldsAnnotation = 'relet.dev/allow-fields';
 
-export function createValidator(parts: ValidatorParts): Validator {
+export interface ValidatorOptions extends Omit<ValidatorParts, 'host'> {
+  /** Facts about this machine, or how they are found out for a candidate. */
+  host: Host | ((candidate: Candidate, options: Pick<ValidateOptions, 'steps'>) => Promise<Host>);
+}
+
+export function createValidator(options: ValidatorOptions): Validator {
+  const { host } = options;
+  const partsFor = async (candidate: Candidate, how: Pick<ValidateOptions, 'steps'>): Promise<ValidatorParts> => ({
+    ...options,
+    host: typeof host === 'function' ? await host(candidate, how) : host,
+  });
   return {
-    validate: (candidate, options) => validate(parts, candidate, options),
-    upgrade: async (candidate, from) => riskIn(upgradeFindings(parts, candidate, from)),
+    validate: async (candidate, how) => validate(await partsFor(candidate, how), candidate, how),
+    upgrade: async (candidate, from) =>
+      riskIn(upgradeFindings(await partsFor(candidate, { steps: 'no-probe-no-forecast' }), candidate, from)),
   };
 }
 
-/** What the steps look at. */
+/** Input of the steps. */
 interface Subject {
   parts: ValidatorParts;
   checkpoint: Checkpoint | undefined;
   steps: ValidateOptions['steps'];
+  /** Never accepted before, and not the last known good. */
+  isNew: boolean;
+  /** Minor of the kubelet; may be newer than the newest that relet knows. */
   minor: Minor;
+  /** File that is validated, for messages. */
+  file: string;
   probe: ProbeResult;
   own: CheckResult;
   /** As written, before defaults and flags. */
   document: KubeletConfig;
   /** After defaults and flags. */
   effective: KubeletConfig;
-  local: { document: KubeletConfig; effective: KubeletConfig };
+  /** Fields that relet does not know. */
+  unknown: readonly string[];
+  local: LocalSide;
   facts: NodeFacts;
 }
 
@@ -159,31 +193,35 @@ async function validate(parts: ValidatorParts, candidate: Candidate, options: Va
   const { checkpoint, document } = candidate;
   const minor = parseMinor(candidate.kubeletVersion) ?? newestMinor;
   const local = parts.localFiles();
-  const text = checkpoint ? document.text : localText(local, minor);
+  const reader = { commandLine: parts.commandLine, host: parts.host, minor };
+  const text = checkpoint ? document.text : localText(local, minor).text;
   const file = document.file ?? parts.commandLine.values.get('config')?.at(-1) ?? 'kubelet.yaml';
   // Started here and awaited last: the kubelet is a process of its own.
   const probing: Promise<ProbeResult> =
     options.steps === 'all'
       ? probeKubelet(parts.probe, kubeletArgs(parts.commandLine, document.file))
       : Promise.resolve({ kind: 'unknown', reason: 'asked before' });
-  const examined = examineDocument(parts, candidate, { text, file, minor, local });
+  const examined = examineCandidate(reader, candidate, { text, file, local });
   const own = withEffective(examined);
   // The local config is compared with nothing.
-  const localSubject = checkpoint ? localConfig(parts, local, minor) : { document: {}, effective: {} };
+  const localConfig = checkpoint ? localSide(reader, local) : { document: {}, effective: {} };
   const subject: Subject = {
     parts,
     checkpoint,
     steps: options.steps,
+    isNew: options.steps === 'all' && options.isLastKnownGood !== true,
     minor,
+    file,
     own,
     document: (own.effective && examined.document) ?? {},
-    // The kubelet accepts it and we cannot read it: the trial decides, with what we know of the defaults.
-    effective: own.effective ?? defaultConfig(parts, minor, file),
-    local: localSubject,
-    facts: checkpoint ? await parts.nodeFacts(localSubject.effective) : { hasStaticPods: false },
+    // Only the local config is accepted unread: the trial decides, with what relet knows of the defaults.
+    effective: own.effective ?? defaultConfig(reader, file),
+    unknown: examined.unknown,
+    local: localConfig,
+    facts: checkpoint ? await parts.nodeFacts(localConfig.effective) : { hasStaticPods: false },
     probe: await probing,
   };
-  // What an overlay leaves to a local file was there before the overlay.
+  // Values that an overlay leaves to a local file were there before the overlay.
   const isOfOverlay = ({ file }: Finding) => document.mergedDigest === undefined || file === undefined;
   const warnings = own.findings
     .filter((finding) => finding.severity === 'warning' && isOfOverlay(finding))
@@ -199,7 +237,7 @@ async function validate(parts: ValidatorParts, candidate: Candidate, options: Va
 
 function kubeletProbe({ probe, own }: Subject): ReturnType<Step> {
   if (probe.kind !== 'rejected') return {};
-  // Where the kubelet stopped: reading the file, or validating it.
+  // Step at which the kubelet stopped: reading the file, or validating it.
   const isUnreadable = /failed to load kubelet config file|failed to decode|was empty|failed to read/i;
   const messages = [probe.message, ...furtherErrors(own, probe.message)];
   return { reason: isUnreadable.test(probe.message) ? 'ParseFailed' : 'ValidationFailed', messages };
@@ -214,25 +252,52 @@ function furtherErrors({ findings }: CheckResult, reported: string): string[] {
     .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
 }
 
-function ownRules({ own, probe, steps }: Subject): ReturnType<Step> {
+function ownRules({ own, probe, steps, checkpoint, file }: Subject): ReturnType<Step> {
   if (own.verdict === 'accepted') return {};
   if (probe.kind === 'unknown' && steps === 'all')
     return { reason: own.verdict === 'decode-error' ? 'ParseFailed' : 'ValidationFailed', messages: [own.message] };
+  // Neither isolation nor field policy can be checked on what relet cannot read.
+  if (own.effective === undefined && checkpoint !== undefined) {
+    const message = `the kubelet reads this config and relet cannot, so that nothing in it was checked: ${unreadAt(own, file)}`;
+    return { reason: 'CannotBeChecked', messages: [message] };
+  }
   const kubelets = probe.kind === 'accepted' ? ', the kubelet does not' : '';
-  return { warnings: [`relet would reject this${kubelets}: ${own.message}`] };
+  return { warnings: [`relet would reject this${kubelets}: ${own.message}`, ...own.findings.flatMap(ignoredFlag)] };
 }
 
-function isolation({ checkpoint, effective, local, facts }: Subject): ReturnType<Step> {
-  if (checkpoint === undefined) return {};
-  const found = cutOffs(effective, local.effective, facts).filter(({ field }) => !isAllowed(checkpoint, field));
-  return found.length === 0 ? {} : { reason: 'NodeWouldBeCutOff', messages: found.map(({ message }) => message) };
+function ignoredFlag({ severity, path }: Finding): string[] {
+  if (severity !== 'error' || !path.startsWith('--')) return [];
+  return [`${path} is not as relet knows it: the config was checked without it, and what it sets was not compared`];
 }
 
-function fieldPolicy({ parts, checkpoint, effective, local, minor }: Subject): ReturnType<Step> {
+function isolation({ checkpoint, effective, local, facts, isNew }: Subject): ReturnType<Step> {
   if (checkpoint === undefined) return {};
-  const mayOverride = ({ field }: Objection) => !parts.policyIsOurs && isAllowed(checkpoint, field);
-  const found = objections(parts.policy, effective, local.effective, minor).filter((one) => !mayOverride(one));
-  return found.length === 0 ? {} : { reason: 'FieldPolicyDenied', messages: found.map(({ message }) => message) };
+  const isForbidden = ({ field }: Objection) => !isAllowed(checkpoint, field);
+  const found = cutOffs(effective, local.effective, facts).filter(isForbidden);
+  if (found.length > 0) return { reason: 'NodeWouldBeCutOff', messages: found.map(({ message }) => message) };
+  const { unread } = local;
+  if (unread === undefined) return {};
+  const blind = uncheckedCutOffs(effective, unread).filter(isForbidden);
+  const messages = blind.map(({ message }) => message);
+  if (isNew && messages.length > 0) return { reason: 'CannotBeChecked', messages };
+  return { warnings: [`relet cannot read all of the local config: ${unread.message}`, ...messages] };
+}
+
+function fieldPolicy({ parts, checkpoint, effective, unknown, local, minor, isNew }: Subject): ReturnType<Step> {
+  if (checkpoint === undefined) return {};
+  const { policy, policyIsOurs } = parts;
+  const mayOverride = ({ field }: Objection) => !policyIsOurs && isAllowed(checkpoint, field);
+  // A kubelet that is newer than relet may know a field that relet does not.
+  const sets = minor > newestMinor ? unknown : [];
+  const found = [
+    ...objections(policy, effective, local.effective, minor),
+    ...writtenObjections(policy, { sets, unsets: [] }),
+  ].filter((one) => !mayOverride(one));
+  if (found.length > 0) return { reason: 'FieldPolicyDenied', messages: found.map(({ message }) => message) };
+  const compares = policy.allow !== undefined || policy.deny !== undefined;
+  if (!compares || local.unread === undefined) return {};
+  const message = `the field policy compares this config with the local one, which relet cannot read: ${local.unread.message}`;
+  return isNew ? { reason: 'CannotBeChecked', messages: [message] } : { warnings: [message] };
 }
 
 /** Warns of local values that this config drops. */
@@ -250,18 +315,17 @@ function comparison({ checkpoint, document, effective, local, minor }: Subject):
   };
 }
 
-/** Of a config that only relet would reject, relet knows too little to predict anything. */
+/** If only relet would reject the config, relet knows too little to predict anything. */
 function forecast({ parts, checkpoint, own, steps }: Subject): ReturnType<Step> {
   if (own.verdict !== 'accepted') return {};
-  const messages = own.findings
-    .filter(({ severity, source }) => severity === 'error' && source === 'relet')
-    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  const found = own.findings.filter(({ severity, source }) => severity === 'error' && source === 'relet');
+  const messages = found.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
   const isSkipped = steps === 'no-probe-no-forecast' || checkpoint?.annotations[skipForecastAnnotation] === 'true';
   if (messages.length === 0 || !parts.forecast || isSkipped) return { warnings: messages };
-  return { reason: 'StartWouldFail', messages };
+  return { reason: found.every(({ starvesHost }) => starvesHost) ? 'HostWouldStarve' : 'StartWouldFail', messages };
 }
 
-/** Where the values come from that relet finds wrong in a merged document. */
+/** Origins of the values that relet finds wrong in a merged document. */
 function placesOf({ findings }: CheckResult): string[] {
   return findings.flatMap(({ severity, path, line, file = 'the overlay' }) =>
     severity === 'error' && line !== undefined ? [`${path} is set in ${file}, line ${line}`] : [],
@@ -293,37 +357,12 @@ function isAllowed({ annotations }: Checkpoint, field: string): boolean {
   return allowed.includes(field);
 }
 
-function examineText(parts: ValidatorParts, text: string, minor: Minor, file?: string): Examination {
-  return examine(text, { minor, ...checkParts(parts), lenient: true, ...(file !== undefined && { file }) });
-}
-
-function defaultConfig(parts: ValidatorParts, minor: Minor, file?: string): KubeletConfig {
-  return withEffective(examineText(parts, emptyDocument, minor, file)).effective ?? {};
-}
-
-function checkParts({ commandLine, host }: ValidatorParts): { flags: string[]; host: Host } {
-  // The hollow kubelet has a few flags of its own; it validates them itself.
-  const flags = commandLine.kubelet.filter(({ name }) => !name.startsWith('hollow-')).flatMap(({ words }) => words);
-  return { flags, host };
-}
-
-/** Of an overlay: findings point into it, or into the local file. */
-function examineDocument(
-  parts: ValidatorParts,
-  { checkpoint, document }: Candidate,
-  { text, file, minor, local }: { text: string; file: string; minor: Minor; local: LocalFile[] },
-): Examination {
-  if (checkpoint === undefined || document.mergedDigest === undefined) return examineText(parts, text, minor, file);
-  const overlay = checkpoint.config.toString('utf8');
-  return examineOverlay(overlay, { minor, ...checkParts(parts), lenient: true, local });
-}
-
-/** Of what the kubelet would be started with; none for an earlier version, or another release of the same minor. */
+/** Findings about the document that the kubelet would be started with; none for an earlier version, or another release of the same minor. */
 function upgradeFindings(parts: ValidatorParts, candidate: Candidate, earlier: string): Finding[] {
   const { checkpoint, document, kubeletVersion } = candidate;
   const [from, to] = [parseMinor(earlier), parseMinor(kubeletVersion)];
   if (from === undefined || to === undefined || from >= to) return [];
-  const text = checkpoint ? document.text : localText(parts.localFiles(), to);
+  const text = checkpoint ? document.text : localText(parts.localFiles(), to).text;
   const file = document.file ?? parts.commandLine.values.get('config')?.at(-1) ?? 'kubelet.yaml';
   return upgradeCheck(text, { from, to, file, ...checkParts(parts) }).findings;
 }
@@ -339,25 +378,6 @@ export function riskIn(findings: readonly Finding[]): UpgradeResult {
   const more = all.length > mostDetails ? [`and ${all.length - mostDetails} more`] : [];
   const risk = errors.length > 0 ? 'rejected' : warnings.length > 0 ? 'changes' : 'none';
   return { risk, details: [...all.slice(0, mostDetails), ...more] };
-}
-
-/** One file stays as it is, with its lines. */
-function localText(files: LocalFile[], minor: Minor): string {
-  const [first] = files;
-  if (files.length === 1 && first?.dropIn !== true) return first!.text;
-  try {
-    return encode(mergeLocal({ minor, local: files }).config);
-  } catch {
-    // The kubelet says what is wrong with it.
-    return first?.text ?? emptyDocument;
-  }
-}
-
-function localConfig(parts: ValidatorParts, files: LocalFile[], minor: Minor): Subject['local'] {
-  const examined = examineText(parts, localText(files, minor), minor);
-  const { effective } = withEffective(examined);
-  if (effective === undefined) return { document: {}, effective: defaultConfig(parts, minor) };
-  return { document: examined.document ?? {}, effective };
 }
 
 function pinnedByFlags({ values }: DividedCommandLine, minor: Minor): string[] {

@@ -101,7 +101,7 @@ export const undo = (name: string, options: UndoOptions): Promise<void> =>
   );
 
 function chooseTarget(node: ConfiguredNode, number: number | undefined): { to: string; notes: string[] } {
-  const history = readHistory(node.history);
+  const history = readHistory(node);
   if (number !== undefined) {
     const entry = history.find(({ revision }) => revision === number);
     if (entry !== undefined) return { to: entry.to, notes: [] };

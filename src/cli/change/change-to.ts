@@ -7,7 +7,15 @@ import { formatRef, refOf } from '../../api/config-ref.js';
 import { CannotRun } from '../../cannot-run.js';
 import { type ConfiguredNode, configState, membershipOf } from '../../fleet/configured-node.js';
 import { listFieldPolicies, type PolicedNode, policyRejections, rejectionText } from '../../fleet/field-policies.js';
-import { acceptError, acceptNeeded, type FieldChange, isOpen, type Preview, summarize } from '../../fleet/preview.js';
+import {
+  acceptError,
+  acceptNeeded,
+  type FieldChange,
+  isOpen,
+  type Preview,
+  summarize,
+  wayAhead,
+} from '../../fleet/preview.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import type { Session } from '../session.js';
@@ -67,8 +75,14 @@ export async function changeTo(
     return reportNotChanged(session, { verb, changes: plans, unchanged: nodes }, options, error);
   }
   await makeChanges(session, verb, plans, options, nodes);
-  if (missing.length > 0) session.terminal.print(`This change needs --accept=${missing.join(',')}.`);
+  if (missing.length > 0) session.terminal.print(neededText(missing, isReturn));
 }
+
+/** After a dry run. */
+const neededText = (missing: string[], isReturn: boolean): string =>
+  missing.join() === 'drain' && !isReturn
+    ? 'This change needs --drain, or --accept=drain to change it without a drain.'
+    : `This change needs --accept=${missing.join(',')}.`;
 
 /** A drain that relet does itself needs no --accept. */
 const acceptedBy = ({ accept = [], drain = 'Never' }: ChangeVerbOptions): string[] =>
@@ -84,7 +98,7 @@ function withDrain(plan: Plan, policy: ChangeVerbOptions['drain'] = 'Never'): Pl
 }
 
 /** A set keeps its nodes on one config, so that a change of one of them alone has to be meant. One that was taken is nobody's. */
-function refuseMembers(nodes: readonly ConfiguredNode[]): void {
+export function refuseMembers(nodes: readonly ConfiguredNode[]): void {
   const bySet = new Map<string, string[]>();
   for (const node of nodes) {
     const membership = membershipOf(node);
@@ -187,7 +201,7 @@ function suggestSet({ terminal, references }: Session): void {
   );
 }
 
-/** What --accept must name beside what is accepted. */
+/** Impacts that --accept lacks. */
 function missingIn(plans: Plan[], accepted: readonly string[] = []): string[] {
   const needsReload =
     plans.some(({ needs }) => needs?.includes('daemon-reload')) && !accepted.includes('daemon-reload');
@@ -220,7 +234,7 @@ function refuseUnaccepted(plans: Plan[], accepted: string[] | undefined, isRetur
   const reloading = plans.find(({ needs }) => needs?.includes('daemon-reload'))?.node.name;
   if (reloading !== undefined && !accepted?.includes('daemon-reload'))
     throw new CannotRun(
-      `nothing was changed: the agent of ${reloading} reloads systemd, and running containers may lose their GPUs; see docs/attached-mode.md. To go ahead, use --accept=${missingIn(plans).join(',')}`,
+      `nothing was changed: the agent of ${reloading} reloads systemd, and running containers may lose their GPUs; see docs/attached-mode.md. To go ahead, ${wayAhead(missingIn(plans), { isReturn })}`,
     );
 }
 

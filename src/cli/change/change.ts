@@ -21,9 +21,10 @@ import {
 } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { causeOfError } from '../../fleet/node-facts.js';
-import { owedText, undoHint } from '../../fleet/state-text.js';
+import { owedText } from '../../fleet/state-text.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { oneLine } from '../../visible-text.js';
+import { followServer } from '../follow-server.js';
 import { type Session, whoAmI } from '../session.js';
 import { hanging, type Progress, printError, showProgress } from '../terminal/terminal.js';
 import { type DrainPolicy, drainNode, refuseDrains } from './drain-node.js';
@@ -34,6 +35,7 @@ import {
   isLeft,
   type NodeChange,
   namesOf,
+  nextText,
   type Outcome,
   printRest,
   type ResultFormat,
@@ -88,7 +90,7 @@ export async function makeChanges(
   );
 }
 
-export const isDryRun = ({ dryRun = 'none' }: ChangeOptions): boolean => dryRun !== 'none';
+export const isDryRun = ({ dryRun = 'none' }: Pick<ChangeOptions, 'dryRun'>): boolean => dryRun !== 'none';
 
 /** Prints the result for a program, also where the work fails. */
 async function reportingResult(
@@ -141,7 +143,8 @@ async function change(
       wanted.filter((_, at) => present[at]),
     );
   }
-  await preflight(session, verb, changes, options);
+  const by = await whoAmI(session);
+  await preflight(session, { by, verb }, changes, options);
   if (options.dryRun === 'server') {
     const present: ConfigMap[] = [];
     for (const configMap of newConfigMaps(changes)) {
@@ -150,7 +153,6 @@ async function change(
     }
     return printPlan(session, changes, 'server dry run', present);
   }
-  const by = await whoAmI(session);
   const made: ConfigMap[] = [];
   try {
     for (const configMap of newConfigMaps(changes)) {
@@ -188,7 +190,7 @@ function newConfigMaps(changes: NodeChange[]): ConfigMap[] {
 }
 
 /** With a dry run of the first node: a server that drops or forbids the reference is found before anything is made. */
-async function preflight(session: Session, verb: string, changes: NodeChange[], options: ChangeOptions): Promise<void> {
+async function preflight(session: Session, entry: Entry, changes: NodeChange[], options: ChangeOptions): Promise<void> {
   if (!options.wait && changes.length > mostAtOnce(changes, options))
     throw new CannotRun(
       `--no-wait would change ${changes.length} nodes at once; use --max-unavailable 100% to allow that`,
@@ -199,7 +201,7 @@ async function preflight(session: Session, verb: string, changes: NodeChange[], 
     throw new CannotRun('--drain waits until the node runs the config, to uncordon it; leave --no-wait out');
   if (drained.length > 0) await refuseDrains(session, drained);
   const [first] = changes;
-  if (first !== undefined) await writeReference(session, first, { ...options, by: 'relet', verb }, { dryRun: true });
+  if (first !== undefined) await writeReference(session, first, { ...options, ...entry }, { dryRun: true });
 }
 
 /** A percentage rounds down, and is at least one node. */
@@ -215,6 +217,8 @@ async function nodeByNode(
   options: ChangeOptions & Entry,
 ): Promise<void> {
   const progress = showProgress(session.terminal, () => performance.now());
+  const over = new AbortController();
+  followServer({ client: session.client, signal: over.signal, show: (line) => progress.note(line) });
   const waiting = [...changes];
   let stopped = false;
   const worker = async () => {
@@ -244,6 +248,7 @@ async function nodeByNode(
       throw failed.reason;
     }
   } finally {
+    over.abort();
     progress.close();
   }
 }
@@ -314,7 +319,7 @@ async function assignOne(
 /** Also after Ctrl-C, so with a time limit of its own. */
 const cleanUpMs = 30_000;
 
-/** Of those that this run made: somebody else may have assigned the same content meanwhile, which has the same name. */
+/** Removes only ConfigMaps that this run made: somebody else may have assigned the same content meanwhile, which has the same name. */
 async function removeUnused(
   session: Session,
   made: ConfigMap[],
@@ -356,11 +361,7 @@ async function conclude(session: Session, changes: NodeChange[], outcomes: Map<s
   if (failed === undefined) return;
   const { name } = failed.node;
   const outcome = outcomes.get(name)!;
-  const hint =
-    'reported' in outcome
-      ? undoHint(outcome.reported, 'takes the change back')
-      : `'relet undo ${name}' takes the change back`;
-  printError(`relet: next: see 'relet describe ${name}'; ${hint}`);
+  printError(`relet: next: see ${nextText(name, outcome)}`);
   if (changes.length > 1) printError(`relet: ${continueText(changes, outcomes)}`);
 }
 

@@ -10,10 +10,14 @@
 import { type DrainMark, drainMarkOf, isCordoned } from '../../api/drain.js';
 import { CannotRun } from '../../cannot-run.js';
 import { rfc3339 } from '../../clock.js';
-import { evictNext } from '../../controller/drain-plan.js';
-import { DrainRights } from '../../controller/drain-rights.js';
-import { apiEvictor } from '../../controller/evictor.js';
-import { NodeMarks } from '../../controller/node-marks.js';
+import { readClaims } from '../../controller/claim-view.js';
+import { apiEvictor } from '../../controller/drain/evictor.js';
+import { NodeMarks } from '../../controller/drain/node-marks.js';
+import { DrainRights } from '../../controller/drain/rights.js';
+import { shortDuration } from '../../go/short-duration.js';
+import { podDisruptionBudgets, pods } from '../../kube/resource-type.js';
+import { claimantOf } from '../../rollout/drain/maintenance.js';
+import { evictNext } from '../../rollout/drain/plan.js';
 import {
   type DisruptionBudget,
   type DrainPod,
@@ -22,10 +26,7 @@ import {
   type PodAction,
   podActions,
   undrainable,
-} from '../../fleet/drain.js';
-import { claimantOf, readClaims } from '../../fleet/node-claims.js';
-import { shortDuration } from '../../go/short-duration.js';
-import { podDisruptionBudgets, pods } from '../../kube/resource-type.js';
+} from '../../rollout/drain/pods.js';
 import { oneLine } from '../../visible-text.js';
 import type { Session } from '../session.js';
 import type { Progress } from '../terminal/terminal.js';

@@ -12,17 +12,19 @@ import { join } from 'node:path';
 import { CannotRun } from '../../cannot-run.js';
 import type { Finding } from '../../config/model.js';
 import { encodeOverlay, isOverlay } from '../../config/overlay.js';
+import { acceptanceErrors, errorLines } from '../../fleet/acceptance.js';
 import { asConfigText } from '../../fleet/config-text.js';
 import { configState, errorText } from '../../fleet/configured-node.js';
-import { errorLines, errorsIn } from '../../fleet/node-configs.js';
+import { kubeletOf } from '../../fleet/node-configs.js';
 import { causeOfError } from '../../fleet/node-facts.js';
 import { saysNothing } from '../../fleet/payload.js';
 import { oneLine } from '../../visible-text.js';
 import { nodeName, type Session, withSession } from '../session.js';
 import { printError, terminalFor, wrap } from '../terminal/terminal.js';
-import { makeChanges } from './change.js';
-import { type ChangeVerbOptions, changeTo } from './change-to.js';
+import { isDryRun, makeChanges } from './change.js';
+import { type ChangeVerbOptions, changeTo, refuseMembers } from './change-to.js';
 import { assignedText, type NodeNow, newTarget, notesOnStart, overlayFor, readNow, warningsOnFailed } from './plan.js';
+import { refuseHeld } from './write-reference.js';
 
 export interface EditOptions extends ChangeVerbOptions {
   /** Open a whole config as an overlay. */
@@ -34,6 +36,9 @@ export const edit = (name: string, options: EditOptions): Promise<void> =>
     options,
     async (session) => {
       const node = await session.references.get(nodeName(name), { signal: session.signal });
+      // Before the editor opens: nobody should write a text that cannot be used.
+      if (!options.takeFromSet) refuseMembers([node]);
+      if (!isDryRun(options)) refuseHeld(node, { wait: options.wait, unchanged: 'nothing was changed' });
       const [now] = (await readNow(session, [node])) as [NodeNow];
       const assigned = assignedText(now);
       const start = options.overlay ? overlayFor(now, assigned) : assigned;
@@ -79,7 +84,7 @@ async function editUntilGood(
     const text = withoutRemarks(await session.leavingKeyboardAlone(() => file.edit(shown)));
     session.signal.throwIfAborted();
     if (text.trim() === '' || text === original) return undefined;
-    const errors = errorsIn(now, text);
+    const errors = acceptanceErrors(text, kubeletOf(now));
     if (errors.length === 0) return text;
     if (text === before)
       throw new CannotRun(`the text still has the same errors; nothing was changed:\n${errorLines(errors)}`);
@@ -93,7 +98,7 @@ async function failureOf(session: Session, now: NodeNow, text: string): Promise<
   const { node } = now;
   const state = configState(node);
   if (state !== 'rejected' && state !== 'rolled back') return [];
-  const found = errorsIn(now, text);
+  const found = acceptanceErrors(text, kubeletOf(now));
   if (found.length > 0) return found;
   const cause = await causeOfError(session, node);
   const message = `${state}: ${errorText(node.status.error ?? '', node.condition)}${cause === undefined ? '' : `: ${cause}`}`;
@@ -177,7 +182,7 @@ interface EditedFile {
   path: string;
   /** Writes the text, waits until the editor is closed, reads it back. */
   edit(text: string): Promise<string>;
-  /** What the file holds now; '' when it is not there. */
+  /** Present content of the file; '' when it is not there. */
   present(): string;
   remove(): void;
 }

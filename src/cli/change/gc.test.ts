@@ -1,4 +1,4 @@
-/** What gc would remove, and why it keeps the rest. */
+/** ConfigMaps that gc would remove, and why it keeps the rest. */
 import { describe, expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
 import { withEntry } from '../../fleet/config-history.js';
@@ -15,7 +15,7 @@ const configMap = (name: string, creationTimestamp = '2026-02-01T12:00:00Z'): Co
 const uses: Uses = { now: new Map(), history: new Map(), sets: new Map() };
 const source = (name: string) => ({ configMap: { namespace: 'relet-system', name, kubeletConfigKey: 'kubelet' } });
 const entry = { at: '', by: 'ann', verb: 'set', from: 'relet-system/before/kubelet', to: 'relet-system/used/kubelet' };
-addUses(uses, configuredNode('n-1', { configSource: source('used'), history: withEntry(undefined, entry) }));
+addUses(uses, configuredNode('n-1', { configSource: source('used'), history: withEntry({}, entry) }));
 
 addUsesOfSet(uses, {
   apiVersion: 'relet.dev/v1alpha1',

@@ -1,14 +1,22 @@
-/** `relet hold NODE...`: no set and no command of relet's changes these nodes until `relet release`. */
+/**
+ * `relet hold NODE...`: no set and no command of relet's changes these nodes until `relet release`. A hold that is there is shown, and
+ * replaced only when the person agrees.
+ */
 import { CannotRun } from '../../cannot-run.js';
 import { rfc3339 } from '../../clock.js';
-import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { oneLine } from '../../visible-text.js';
+import { longestWhy } from '../../fleet/config-history.js';
+import { type ConfiguredNode, holdNote } from '../../fleet/configured-node.js';
+import { holdText } from '../../fleet/state-text.js';
+import { shorten } from '../../shorten.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, type Session, whoAmI, withSession } from '../session.js';
-import { hanging, terminalFor } from '../terminal/terminal.js';
+import { hanging, printError, terminalFor } from '../terminal/terminal.js';
+import { confirm } from './change-to.js';
+import { markNode } from './mark-node.js';
 
 export interface HoldOptions extends ConnectionOptions {
   why?: string;
+  yes?: boolean;
   output?: 'json';
 }
 
@@ -16,12 +24,18 @@ export const hold = (words: string[], options: HoldOptions): Promise<void> =>
   withSession(
     options,
     async (session) => {
-      const { terminal, references, signal } = session;
+      const { terminal } = session;
       const nodes: ConfiguredNode[] = [];
       for (const name of new Set(words.map(nodeName))) nodes.push(await held(session, name));
-      const text = holdAnnotationText(options.why, await whoAmI(session), session.client.clock.now());
+      const others = nodes.filter((node) => node.hold !== undefined);
+      for (const { name, hold } of others) printError(`relet: ${name} is ${holdText(hold!)}`);
+      if (others.length > 0 && !(await mayReplace(session, others, options))) return;
+      const by = await whoAmI(session);
+      const at = rfc3339(session.client.clock.now());
+      const why = shorten(options.why ?? '', longestWhy);
+      const text = holdNote({ why, by, at });
       for (const node of nodes) {
-        await references.hold(node, text, { signal });
+        await markNode(session, node, { hold: text }, { at, by, verb: 'hold', why });
         terminal.print(hanging(`${node.name}: held; 'relet release ${node.name}' releases it`, terminal));
       }
       if (options.output === 'json') {
@@ -33,10 +47,13 @@ export const hold = (words: string[], options: HoldOptions): Promise<void> =>
     terminalFor(options),
   );
 
-/** `broken fan (ann, 2026-11-17T06:00:00Z)`: the annotation is one text, which people also write with kubectl. */
-function holdAnnotationText(why: string | undefined, who: string, nowMs: number): string {
-  const by = `${oneLine(who)}, ${rfc3339(nowMs)}`;
-  return why === undefined || why === '' ? `by ${by}` : `${oneLine(why)} (${by})`;
+/** The other person still needs it, maybe. Without a terminal it takes --yes. */
+async function mayReplace(session: Session, others: ConfiguredNode[], { yes }: HoldOptions): Promise<boolean> {
+  const which = others.length === 1 ? `the hold of ${others[0]!.name}` : `the holds of ${others.length} nodes`;
+  if (await confirm(session, `Replace ${which}?`, yes)) return true;
+  session.terminal.print('Nothing was changed.');
+  process.exitCode = 1;
+  return false;
 }
 
 async function held({ references, signal }: Session, name: string): Promise<ConfiguredNode> {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
 import type { NodeConfigSource } from '../../api/config-ref.js';
 import type { Outcome } from './outcome.js';
-import { changeResult, type Reason, resultText } from './outcome.js';
+import { changeResult, nextText, type Reason, resultText } from './outcome.js';
 
 const to: NodeConfigSource = { configMap: { namespace: 'relet-system', name: 'b', kubeletConfigKey: 'kubelet' } };
 const node = configuredNode('n');
@@ -63,4 +63,11 @@ test('names are those of the nodes that are done, and of those that had it alrea
   ]);
   expect(resultText(result, 'name')).toBe('node/a\nnode/b');
   expect(JSON.parse(resultText(result, 'json'))).toEqual(result);
+});
+
+test('after a change by somebody else no undo is advised, which would take back theirs', () => {
+  expect(nextText('n', { kind: 'changed' } as Outcome)).toBe(
+    "'relet history n'; an undo would now take back the newer change",
+  );
+  expect(nextText('n', { kind: 'timed out' })).toBe("'relet describe n'; 'relet undo n' takes the change back");
 });

@@ -7,7 +7,9 @@ import type { AcceptedImpact, Owed } from '../../api/node-annotations.js';
 import type { ChangeEnd } from '../../fleet/change-progress.js';
 import type { ConfigMap } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
-import { failureText, heldText, releaseHint } from '../../fleet/state-text.js';
+import { failureText, heldText, releaseHint, undoHint } from '../../fleet/state-text.js';
+import { byNaturalOrder } from '../../natural-order.js';
+import { list } from '../../rollout/sentences.js';
 import { type Terminal, wrap } from '../terminal/terminal.js';
 
 export interface NodeChange {
@@ -17,15 +19,15 @@ export interface NodeChange {
   configMap?: ConfigMap;
   /** With local: relet is to leave the host as well. */
   detach?: true | undefined;
-  /** What is left to do on the host afterwards. */
+  /** Actions left to do on the host afterwards. */
   owed?: Omit<Owed, 'at'> | undefined;
-  /** What --accept must name for it. */
+  /** Impacts that --accept must name. */
   needs?: AcceptedImpact[];
   /** It is drained before the change. */
   isDrained?: boolean;
 }
 
-/** What became of a node of the change. */
+/** Outcome of the change on one node. */
 export type Outcome =
   | ((ChangeEnd | { kind: 'assigned' }) & { cause?: string | undefined })
   /** Assigned, and then relet itself failed: how it ended is not known. */
@@ -78,7 +80,18 @@ export function unknownText(name: string, outcome: Outcome | undefined): string 
   return `assigned; how it ended is not known, 'relet get ${name}' shows it`;
 }
 
-/** What the node runs now, and which change it no longer uses: one that had not passed its trial is not a last known good. */
+/** After a change by somebody else an undo would take back theirs; a node that is gone has nothing to undo. */
+export function nextText(name: string, outcome: Outcome): string {
+  if (outcome.kind === 'changed') return `'relet history ${name}'; an undo would now take back the newer change`;
+  if (outcome.kind === 'gone') return "'relet get'";
+  const hint =
+    'reported' in outcome
+      ? undoHint(outcome.reported, 'takes the change back')
+      : `'relet undo ${name}' takes the change back`;
+  return `'relet describe ${name}'; ${hint}`;
+}
+
+/** Names the config that the node runs now, and the change it no longer uses: one that had not passed its trial is not a last known good. */
 function rollbackText(before: ConfiguredNode, reported: ConfiguredNode): string {
   const good = refOf(reported.status.lastKnownGood);
   const to = good === undefined ? 'its local config' : `${formatRef(good, 'short')}, its last known good`;
@@ -87,9 +100,9 @@ function rollbackText(before: ConfiguredNode, reported: ConfiguredNode): string 
   return `The node runs ${to}. ${formatRef(active, 'short')}, which was active before, is no longer used; 'relet undo ${before.name}' assigns it again.`;
 }
 
-/** `12 nodes: node-1 … node-12`. */
+/** `12 nodes: node-1, node-2, node-3 and 9 more`. */
 export const namesOf = (names: string[]): string =>
-  names.length <= 3 ? names.join(', ') : `${names.length} nodes: ${names[0]} … ${names.at(-1)}`;
+  names.length <= 3 ? names.join(', ') : `${names.length} nodes: ${list(names)}`;
 
 /** With several nodes: which are done, failed and not changed. */
 export function printRest(terminal: Terminal, changes: NodeChange[], outcomes: Map<string, Outcome>): void {
@@ -129,7 +142,7 @@ export interface NodeResult {
   state: string;
   reason: Reason;
   message?: string;
-  /** What is left to do on the host: drain, state-file, reboot. */
+  /** Actions left to do on the host: drain, state-file, reboot. */
   owed?: string[];
   /** With a dry run: what --accept must name. */
   needs?: string[];
@@ -180,7 +193,7 @@ export function changeResult({ verb, changes, outcomes, unchanged = [], dryRun, 
     const local = detach ? 'detached' : to === undefined ? 'local' : undefined;
     return { ...place, state: stateAfter(outcome, node, local), ...reasonOf(outcome), ...left, ...asked };
   });
-  const nodes = [...already, ...changed].sort((a, b) => a.node.localeCompare(b.node));
+  const nodes = [...already, ...changed].sort((a, b) => byNaturalOrder(a.node, b.node));
   return {
     apiVersion: 'cli.relet.dev/v1',
     kind: 'ChangeResult',

@@ -12,10 +12,11 @@ import type { NodeFacts } from '../../config/node-facts.js';
 import { isOverlay } from '../../config/overlay.js';
 import { withSetting } from '../../config/set-field.js';
 import { shapeOf } from '../../config/shape.js';
+import { acceptanceErrors, errorLines } from '../../fleet/acceptance.js';
 import { failureOf, readHistory } from '../../fleet/config-history.js';
 import { type ConfigMap, defaultKey, defaultName, newConfigMap, sourceOf } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, configState, errorText } from '../../fleet/configured-node.js';
-import { errorLines, errorsIn, type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
+import { kubeletOf, type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
 import { readNodeFacts } from '../../fleet/node-facts.js';
 import { convertToOverlay, documentOf, readOverlay, sameMeaning } from '../../fleet/payload.js';
 import {
@@ -35,7 +36,7 @@ export interface NodeNow extends NodeConfigs {
   facts: NodeFacts;
 }
 
-/** What each node has now, in their order. */
+/** Present configs of the nodes, in their order. */
 export function readNow(
   session: Session,
   nodes: readonly ConfiguredNode[],
@@ -73,7 +74,7 @@ export function overlayFor({ node, local, minor }: NodeNow, text: string | undef
   }
 }
 
-/** What a person should know when a verb builds on the assigned payload. */
+/** Notes for a person when a verb builds on the assigned payload. */
 export function notesOnStart({ node }: NodeNow, start: string | undefined): string[] {
   if (start === undefined || isOverlay(start)) return [];
   return [
@@ -97,7 +98,7 @@ export function warningsOnFailed(now: NodeNow, text: string | undefined): string
   return [`${failed}, and this change keeps what it sets: ${what}. To drop ${it}: relet set ${node.name} ${drop}`];
 }
 
-/** What both overlays say. */
+/** Statements that both overlays have. */
 function keptStatements(old: string, next: string, minor: Minor): { path: string; words: string }[] {
   try {
     const [before, after] = [readOverlay(old, minor), readOverlay(next, minor)];
@@ -115,7 +116,7 @@ function keptStatements(old: string, next: string, minor: Minor): { path: string
   }
 }
 
-/** What a node is to get. */
+/** Config that a node is to get. */
 export type Target =
   | { kind: 'local' }
   /** A ConfigMap is made of it, named by its content. */
@@ -129,7 +130,7 @@ export const newTarget = (text: string | undefined): Target =>
 export interface Wish {
   now: NodeNow;
   target: Target;
-  /** What a person should know, one sentence each. */
+  /** Notes for a person, one sentence each. */
   notes?: string[];
   /** The same, before the difference: what probably goes wrong. */
   warnings?: string[];
@@ -137,7 +138,7 @@ export interface Wish {
   isNothing?: boolean;
   /** With local: relet is to leave the host as well. */
   detach?: true;
-  /** What is printed where nothing changes, in place of the usual words. */
+  /** Text that is printed if nothing changes, in place of the usual one. */
   already?: string;
 }
 
@@ -199,10 +200,10 @@ const gpuWarning =
 
 /** The history shows that the node had this config, and that it failed. */
 function failedBefore(node: ConfiguredNode, to: NodeConfigSource | undefined): string[] {
-  const failed = failureOf(readHistory(node.history), formatRef(refOf(to), 'short'));
+  const failed = failureOf(readHistory(node), formatRef(refOf(to), 'short'));
   if (failed === undefined) return [];
-  const [state, reason] = [failed.split(':', 1)[0], failed.replace(/^[^:]*: */, '')];
-  const did = state === 'rejected' ? 'rejected this config' : 'rolled this config back';
+  const reason = failed.message ?? failed.reason ?? failed.outcome;
+  const did = failed.outcome === 'rejected' ? 'rejected this config' : 'rolled this config back';
   return [`${node.name} ${did} before (${reason}); 'relet reset ${node.name}' returns to its local config.`];
 }
 
@@ -255,7 +256,7 @@ function overlayOf(text: string | undefined, { minor }: NodeNow) {
   return isOverlay(text) ? readOverlay(text, minor) : undefined;
 }
 
-/** What a person should know before saying yes, as far as the node shows it. */
+/** Notes to read before a confirmation, as far as the node shows them. */
 function notesOn({ now, notes = [] }: Wish, preview: Preview | undefined, pinned: string[]): string[] {
   const { node, facts } = now;
   const found = [...notes];
@@ -279,7 +280,7 @@ const whyNoPreview = ({ active, local }: NodeNow): string =>
 
 function rejectErrors({ now, notes = [], warnings = [] }: Wish, text: string): void {
   const { node } = now;
-  const errors = errorsIn(now, text);
+  const errors = acceptanceErrors(text, kubeletOf(now));
   if (errors.length === 0) return;
   throw new CannotRun(
     `the kubelet of ${node.name} (${node.kubeletVersion || 'version unknown'}) would not run with that, so nothing was changed:\n${[errorLines(errors), ...warnings.map((words) => `Warning: ${words}`), ...notes.map((words) => `Note: ${words}`)].join('\n')}`,

@@ -6,7 +6,8 @@ import { check } from '../../config/check.js';
 import { checkOverlay } from '../../config/check-overlay.js';
 import { emptyDocument } from '../../config/header.js';
 import { type Finding, knownMinor, type Minor, newestMinor, parseMinor } from '../../config/model.js';
-import { isOverlay } from '../../config/overlay.js';
+import { isOverlay, otherObject } from '../../config/overlay.js';
+import { errorLines } from '../../fleet/acceptance.js';
 import {
   type ConfigMap,
   defaultKey,
@@ -16,8 +17,8 @@ import {
   newConfigMap,
 } from '../../fleet/config-maps.js';
 import { type Node, nodeLists } from '../../fleet/configured-node.js';
-import { errorLines } from '../../fleet/node-configs.js';
 import { nodes } from '../../kube/resource-type.js';
+import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions, KubeletVersion } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
 import { type Session, withSession } from '../session.js';
@@ -52,6 +53,7 @@ async function read(session: Session, file: string, { validate, kubeletVersion }
   const bytes = readBytes(file);
   if (!validate) return bytes;
   if (!isUtf8(bytes)) throw new CannotRun(`${file} is not valid UTF-8, and a kubelet reads nothing else`);
+  refuseOtherObjects(bytes.toString('utf8'), file);
   const minors = kubeletVersion === undefined ? await minorsOfNodes(session) : [kubeletVersion.minor];
   const errors = errorsFor(bytes.toString('utf8'), file, minors);
   if (errors.length === 0) return bytes;
@@ -69,6 +71,20 @@ async function read(session: Session, file: string, { validate, kubeletVersion }
   // Nodes of one version may have a config of their own; 'relet assign' validates for each node again.
   printError(`relet: ${would}; do not assign it to nodes of that version:\n${lines}`);
   return bytes;
+}
+
+/** The kubelet's own message about another kind names a scheme of Go, and no way on. */
+function refuseOtherObjects(text: string, file: string): void {
+  const other = otherObject(text);
+  if (other === undefined) return;
+  const ways: Record<string, string> = {
+    NodeConfigSet: `'relet rollout plan ${file}' previews it, 'kubectl apply -f ${file}' applies it`,
+    ConfigMap: `'kubectl apply -f ${file}' stores it as it is, 'relet config validate ${file}' checks the config in it`,
+  };
+  const way = ways[other.kind] ?? `'kubectl apply -f ${file}' applies it`;
+  throw new CannotRun(
+    `${file} is a ${oneLine(other.kind)} (${oneLine(other.apiVersion)}), so nothing was pushed: push stores a KubeletConfiguration or a KubeletConfigurationOverlay. ${way}`,
+  );
 }
 
 const kubelets = (minors: readonly Minor[]): string => `kubelet ${minors.map((minor) => `1.${minor}`).join(' and ')}`;

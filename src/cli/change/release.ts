@@ -8,10 +8,12 @@ import { CannotRun } from '../../cannot-run.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { holdText, releaseHint } from '../../fleet/state-text.js';
 import type { ConnectionOptions } from '../command-line.js';
-import { nodeName, type Session, withSession } from '../session.js';
+import { nodeName, whoAmI, withSession } from '../session.js';
 import { hanging, terminalFor } from '../terminal/terminal.js';
+import { markNode } from './mark-node.js';
 
 export interface ReleaseOptions extends ConnectionOptions {
+  why?: string;
   output?: 'json';
 }
 
@@ -21,14 +23,17 @@ export const release = (words: string[], options: ReleaseOptions): Promise<void>
     async (session) => {
       const { references, terminal, signal } = session;
       const results: object[] = [];
+      let by: string | undefined;
       for (const name of new Set(words.map(nodeName))) {
         const node = await references.get(name, { signal });
         const membership = membershipOf(node);
         if (membership === undefined && node.hold === undefined) throw nothingToRelease(node);
         const set = membership?.claim.set;
         const isTaken = membership?.isTaken ?? false;
-        if (node.hold !== undefined) await endHold(session, node);
-        if (set !== undefined && isTaken) await references.adopt(node, set);
+        by ??= await whoAmI(session);
+        const mark = { ...(node.hold && { hold: null }), ...(set !== undefined && isTaken && { adopt: set }) };
+        if (Object.keys(mark).length > 0)
+          await explainingForbidden(node, markNode(session, node, mark, { by, verb: 'release', why: options.why }));
         terminal.print(hanging(`${name}: ${releasedText(node, set, isTaken)}`, terminal));
         results.push({
           node: name,
@@ -53,9 +58,9 @@ function releasedText({ hold }: ConfiguredNode, set: string | undefined, isTaken
   return parts.join('. It is ');
 }
 
-async function endHold({ references, signal }: Session, node: ConfiguredNode): Promise<void> {
+async function explainingForbidden(node: ConfiguredNode, releasing: Promise<void>): Promise<void> {
   try {
-    await references.hold(node, undefined, { signal });
+    await releasing;
   } catch (error) {
     if (!isForbidden(error) || !node.hold?.on.includes('Node')) throw error;
     throw new CannotRun(

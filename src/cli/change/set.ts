@@ -79,7 +79,7 @@ function withSettings(now: NodeNow, settings: string[], options: SetOptions): Wi
   }
 }
 
-/** What is printed where `FIELD-` changes nothing. A node that failed is reported as such instead. */
+/** Text that is printed if `FIELD-` changes nothing. A node that failed is reported as such instead. */
 function nothingToDrop({ node, minor, assigned }: NodeNow, statements: FieldStatement[]): string | undefined {
   const isDrop = statements.every(({ value, unset }) => value === undefined && !unset);
   const isWhole = assigned.text !== undefined && !isOverlay(assigned.text);

@@ -9,7 +9,8 @@ import { CannotRun } from '../../cannot-run.js';
 import { rfc3339 } from '../../clock.js';
 import { withEntry } from '../../fleet/config-history.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
-import { heldText, holdText, releaseHint, reportedFailure } from '../../fleet/state-text.js';
+import { reportedResult } from '../../fleet/node-history.js';
+import { heldText, holdText, releaseHint } from '../../fleet/state-text.js';
 import { TimeoutError } from '../../kube/requester.js';
 import { ConnectionError } from '../../kube/transport.js';
 import { oneLine } from '../../visible-text.js';
@@ -47,11 +48,11 @@ export async function writeReference(
     const present = dryRun && tries === 0 ? node : await readChangeable(session, change, respected);
     const entry = { at: rfc3339(Date.now()), by, verb, ...(why && { why }) };
     const places = { from: formatRef(refOf(node.configSource), 'short'), to: target };
-    const history = withEntry(present.history, { ...entry, ...places }, reportedFailure(present));
+    const history = withEntry(present, { ...entry, ...places }, reportedResult(present));
     try {
       const left = addOwed(present.owed, owed && { ...owed, at: entry.at });
       const asked = { owed: withoutLeft(left), detach: detach && entry.at };
-      return await session.references.assign(present, to, { history, ...asked, dryRun });
+      return await session.references.assign(present, to, { history, by, ...asked, dryRun });
     } catch (error) {
       if (!dryRun && isEffectUnknown(error))
         throw new AssignmentUnknown(

@@ -1,4 +1,4 @@
-/** What TAB offers in a word of `relet set`, and for options of `relet config`. */
+/** Suggestions of TAB in a word of `relet set`, and for options of `relet config`. */
 import { describe, expect, test } from 'vitest';
 import { flagsFor, namesOf, settingsFor } from './complete-names.js';
 

@@ -11,14 +11,13 @@ import { readPlain } from '../../config/plain-document.js';
 import { kubeconfigPaths, loadKubeconfig, systemFileReader } from '../../kube/kubeconfig.js';
 import { configMaps, namespaces, nodes, type ResourceType, resourcePath } from '../../kube/resource-type.js';
 import type { ConnectionOptions } from '../command-line.js';
-import { withSession } from '../session.js';
+import { listNames, withSession } from '../session.js';
 import type { Names, Suggestion } from './complete-words.js';
 
 /** A person waits with a finger on the key. */
 const patienceMs = 2000;
-const mostNames = 500;
 
-/** What is on the command line so far. */
+/** The command line so far. */
 export interface Typed {
   /** The word that is completed. */
   typed: string;
@@ -55,13 +54,13 @@ async function namesOfKind(kind: Names, { typed, options, words = [] }: Typed): 
       );
     }
     case 'nodes':
-      return listNames(nodes, options);
+      return namesInCluster(nodes, options);
     case 'namespaces':
-      return listNames(namespaces, options);
+      return namesInCluster(namespaces, options);
     case 'configmaps':
-      return listNames(configMaps, options, `${configLabel}=true`);
+      return namesInCluster(configMaps, options, `${configLabel}=true`);
     case 'sets':
-      return listNames(nodeConfigSets, options);
+      return namesInCluster(nodeConfigSets, options);
     case 'waves':
       return wavesOf(words[0] ?? '', options);
     case 'files':
@@ -69,31 +68,23 @@ async function namesOfKind(kind: Names, { typed, options, words = [] }: Typed): 
   }
 }
 
-/** Of --kubelet-version, as far as it is typed. */
+/** Minor of --kubelet-version, as far as it is typed. */
 const minorIn = ({ kubeletVersion = '' }: Record<string, string>): Minor =>
   knownMinor(parseMinor(kubeletVersion) ?? newestMinor);
 
-interface Metadata {
-  metadata: { name: string };
-}
-
-/** Only names travel, where the server can do that. */
-function listNames(type: ResourceType, options: Record<string, string>, labelSelector?: string): Promise<Suggestion[]> {
+function namesInCluster(
+  type: ResourceType,
+  options: Record<string, string>,
+  labelSelector?: string,
+): Promise<Suggestion[]> {
   const connection: ConnectionOptions = { ...options, requestTimeout: patienceMs, verbose: 0 };
   return withSession(connection, async ({ client, namespace }) => {
     const path = resourcePath(type, type === configMaps ? { namespace } : {});
-    const { text } = await client.raw({
-      method: 'GET',
-      path,
-      query: { limit: String(mostNames), labelSelector },
-      accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json',
-    });
-    const { items } = JSON.parse(text) as { items?: Metadata[] | null };
-    return (items ?? []).map(({ metadata }) => ({ word: metadata.name }));
+    return (await listNames(client, path, labelSelector)).map((word) => ({ word }));
   });
 }
 
-/** Of the set that is named before. */
+/** Waves of the set that is named before. */
 function wavesOf(name: string, options: Record<string, string>): Promise<Suggestion[]> {
   const connection: ConnectionOptions = { ...options, requestTimeout: patienceMs, verbose: 0 };
   return withSession(connection, async ({ client }) => {

@@ -3,7 +3,7 @@ import { isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, type
 
 export interface Payload {
   text: string;
-  /** Where a place in `text` is in the file. */
+  /** Maps a place in `text` to its place in the file. */
   locate(line: number, column: number): { line: number; column: number };
   /** `name/key` of the ConfigMap, to tell several apart. */
   label: string;

@@ -40,7 +40,7 @@ interface Comparable {
  * the local file too.
  */
 async function withoutOverlays(documents: ConfigDocument[], local: string[], minor: Minor): Promise<Comparable> {
-  // What an overlay cannot do without; whether it is one is decided by reading it.
+  // Text that every overlay contains; whether it is one is decided by reading it.
   const mayBe = documents.some(({ text }) => /KubeletConfigurationOverlay|[\\!]/.test(text));
   const found = mayBe || local.length > 0 ? await import('./merge.js') : undefined;
   let overlays = documents.filter(({ text }) => found?.isOverlay(text));

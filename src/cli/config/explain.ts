@@ -109,6 +109,7 @@ function page(field: Field, minor: Minor, { columns, paint }: Terminal): string 
     wrap(why, columns, '    '),
     'WHAT CAN GO WRONG',
     wrap(risk, columns, '    '),
+    ...(entry.atBoot === undefined ? [] : ['WHAT A TRIAL CANNOT FIND OUT', wrap(entry.atBoot, columns, '    ')]),
     ...casesText(entry.cases ?? [], needs, columns, paint),
     ...(children.length === 0 ? [] : ['FIELDS', ...children.map(({ path }) => `    ${path}`)]),
   ].join('\n');

@@ -6,7 +6,7 @@ import { hanging, type Terminal, wrap } from '../terminal/terminal.js';
 /** The result for one document, in the form that `-o json` prints. */
 export interface Report {
   file: string;
-  /** Of an overlay: the local files that it was merged into; none stands for an empty one. */
+  /** For an overlay: the local files that it was merged into; none stands for an empty one. */
   local?: string[];
   kubeletVersion: string;
   verdict: 'accepted' | 'decode-error' | 'validate-error';
@@ -92,7 +92,7 @@ export function asGithub(reports: Report[]): string {
     .join('\n');
 }
 
-/** What a finding is about; one without a path, the whole document. */
+/** Subject of a finding; one without a path is about the whole document. */
 export const titleOf = ({ path }: Pick<Finding, 'path'>): string => (path === '' ? 'KubeletConfiguration' : path);
 
 /** Without a file, of something that no repository has. */

@@ -49,7 +49,7 @@ function checkUsage(
   if (files.length > 0 && ofNodes) throw new CannotRun('files and nodes do not go together; keep one of them');
   if (ofNodes && (flag ?? local) !== undefined)
     throw new CannotRun('--flag and --local are for files: nodes report their flags and their local config');
-  // Of a kubelet that relet does not know, it cannot say what changes.
+  // Changes of a kubelet version that relet does not know cannot be checked.
   for (const [name, version] of [
     ['--to', to],
     ['--from', from],

@@ -1,4 +1,4 @@
-/** What an upgrade changes as people, programs and GitHub read it. */
+/** Output of an upgrade check for people, programs and GitHub. */
 import type { UpgradeFinding, UpgradeResult } from '../../config/upgrade-check.js';
 import { oneLine } from '../../visible-text.js';
 import { hanging, type Terminal } from '../terminal/terminal.js';
@@ -8,12 +8,12 @@ import { annotation, counts, findingBlock, placeOf, titleOf } from './finding-ou
 export interface UpgradeReport extends UpgradeResult {
   /** The file, or the config that the nodes are assigned. */
   file: string;
-  /** Of an overlay in a file: the local files that it was merged into. */
+  /** For an overlay in a file: the local files that it was merged into. */
   local?: string[];
   nodes?: string[];
-  /** Of nodes: their kubelets are at `to` or later, and nothing was compared. */
+  /** For nodes: their kubelets are at `to` or later, and nothing was compared. */
   upgraded?: true;
-  /** Of nodes: their flags are not known, and were not checked. */
+  /** For nodes: their flags are not known, and were not checked. */
   withoutFlags?: true;
   /** Why the nodes could not be checked. */
   unknown?: string;

@@ -42,7 +42,7 @@ export async function validateFiles(files: string[], options: ValidateOptions): 
   process.exitCode = clean ? 0 : 1;
 }
 
-/** Of each overlay, the local config that it is merged into. */
+/** The local config that each overlay is merged into. */
 export type Locals = ReadonlyMap<ConfigDocument, LocalConfig>;
 
 export async function localUnder(
@@ -50,7 +50,7 @@ export async function localUnder(
   files: string[],
   { alsoWhole = false } = {},
 ): Promise<Locals> {
-  // What an overlay cannot do without; whether it is one is decided by reading it.
+  // Text that every overlay contains; whether it is one is decided by reading it.
   const mayBe = documents.filter(
     ({ text }) => files.length > 0 || /KubeletConfigurationOverlay|relet\.dev\/|[\\!]/.test(text),
   );
@@ -128,7 +128,15 @@ const hostShape: Record<keyof Host, (value: unknown) => boolean> = {
   systemd: (value) => typeof value === 'boolean',
   numaNodes: (value) => typeof value === 'number',
   files: (value) => isObject(value) && Object.values(value).every((exists) => typeof exists === 'boolean'),
+  cgroups: (value) => isObject(value) && Object.values(value).every((use) => use === false || isCgroupUse(use)),
+  sysctlsAtBoot: (value) => isObject(value) && Object.values(value).every(isSysctl),
 };
+
+const isCgroupUse = (use: unknown): boolean =>
+  isObject(use) && [use.memoryBytes, use.pids].every((number) => ['number', 'undefined'].includes(typeof number));
+
+const isSysctl = (one: unknown): boolean =>
+  isObject(one) && typeof one.value === 'string' && typeof one.by === 'string';
 
 function parseHost(value: unknown): Host {
   if (!isObject(value)) throw new Error('expected a JSON object');

@@ -1,4 +1,4 @@
-/** What doctor makes of guards that somebody has, or has not, checked. */
+/** Diagnoses about guards that were, or were not, checked. */
 import { describe, expect, test } from 'vitest';
 import { guardsDiagnosis } from './cluster.js';
 

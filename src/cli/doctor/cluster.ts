@@ -1,4 +1,4 @@
-/** What `relet doctor` asks of the server and about the caller: version, whether it keeps references, guards, clock, rights. */
+/** Checks of `relet doctor` about the server and the caller: version, whether it keeps references, guards, clock, rights. */
 import {
   configNamespace,
   guardsLease,
@@ -145,7 +145,7 @@ interface Right {
   group?: string;
   resource: string;
   namespaced?: boolean;
-  /** What does not work without it. */
+  /** Function that does not work without it. */
   needed: string;
 }
 

@@ -1,4 +1,4 @@
-/** What `relet doctor` looks at on ConfigMaps: assigned and missing, shared and editable, unused. */
+/** Checks of `relet doctor` about ConfigMaps: assigned and missing, shared and editable, unused. */
 import { refOf } from '../../api/config-ref.js';
 import { isForbidden, isNotFound } from '../../api/status.js';
 import { type ConfigMap, findUses, labelledConfigMaps } from '../../fleet/config-maps.js';

@@ -11,6 +11,7 @@ import { checkConfigMaps, checkUnused } from './configmaps.js';
 import type { Diagnosis } from './diagnosis.js';
 import {
   checkAgents,
+  checkBoots,
   checkNodeAccess,
   checkNodeClocks,
   checkNodeConfigs,
@@ -67,7 +68,9 @@ async function* diagnose(session: Session, name: string | undefined): AsyncGener
   yield await tried('the nodes', async () => {
     nodes.push(...(await selectNodes(session, name === undefined ? { names: [], all: true } : { names: [name] })));
     const made = session.references.kind === 'NodeConfig' ? checkNodeConfigs(nodes) : [];
-    const found = [...checkAgents(nodes), ...checkStates(nodes), ...checkUnits(nodes), ...checkUpgrades(nodes)];
+    const nowMs = Date.now();
+    const states = [...checkAgents(nodes, nowMs), ...checkStates(nodes, nowMs)];
+    const found = [...states, ...checkUnits(nodes), ...checkUpgrades(nodes), ...checkBoots(nodes)];
     return [...made, ...found, ...checkWarnings(nodes)];
   });
   if (name === undefined) yield await tried('the sets', () => checkSets(session));

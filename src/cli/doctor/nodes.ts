@@ -1,4 +1,4 @@
-/** What `relet doctor` looks at on nodes: who reports, in which state, what they may read, pinned fields, clocks. */
+/** Checks of `relet doctor` about nodes: who reports, in which state, what they may read, pinned fields, clocks. */
 import { upgradeReasons } from '../../api/condition-reasons.js';
 import { refOf } from '../../api/config-ref.js';
 import { type OwedAction, owedActions } from '../../api/node-annotations.js';
@@ -8,20 +8,29 @@ import { DecodeError, decode } from '../../config/decode.js';
 import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
 import { isOverlay } from '../../config/overlay.js';
 import { sameValue } from '../../config/same-value.js';
-import { type ConfigState, type ConfiguredNode, configState, errorOutcome } from '../../fleet/configured-node.js';
+import { type AgentPresence, agentPresence } from '../../fleet/agent-presence.js';
+import {
+  type ConfigState,
+  type ConfiguredNode,
+  configState,
+  errorOutcome,
+  membershipOf,
+} from '../../fleet/configured-node.js';
 import { nodeConfigReader } from '../../fleet/node-configs.js';
 import { readOverlay } from '../../fleet/payload.js';
 import { releaseHint } from '../../fleet/state-text.js';
 import { leases } from '../../kube/resource-type.js';
+import { byNaturalOrder } from '../../natural-order.js';
 import type { Session } from '../session.js';
 import { type Diagnosis, someOf } from './diagnosis.js';
 
 /** Questions that go to each node, or about each, are asked for so many at most. */
 const mostAsked = 50;
 
-export function checkAgents(nodes: ConfiguredNode[]): Diagnosis[] {
-  const silent = nodes.filter(({ reports }) => !reports);
-  const deaf = silent.filter(({ configSource }) => configSource !== undefined).map(({ name }) => name);
+export function checkAgents(nodes: ConfiguredNode[], nowMs: number): Diagnosis[] {
+  const missing = (kind: AgentPresence['kind']) => nodes.filter((node) => agentPresence(node, nowMs).kind === kind);
+  const [without, silent] = [missing('NoAgent'), missing('Silent')];
+  const deaf = without.filter(({ configSource }) => configSource !== undefined).map(({ name }) => name);
   const versions = new Map<string, string[]>();
   for (const { agentVersion, name } of nodes)
     if (agentVersion !== undefined) versions.set(agentVersion, [...(versions.get(agentVersion) ?? []), name]);
@@ -32,22 +41,46 @@ export function checkAgents(nodes: ConfiguredNode[]): Diagnosis[] {
       what: `assigned a config, and nothing there ever reported about it: ${someOf(deaf)}`,
       remedy: "run 'relet kubelet --dynamic-config-dir=…' in front of the kubelet there, or 'relet reset' them",
     });
-  const reporting = nodes.length - silent.length;
-  found.push({ level: 'ok', what: `${reporting} of ${nodes.length} nodes report their config` });
+  const named = (some: ConfiguredNode[]) => someOf(some.map(({ name }) => name).sort(byNaturalOrder));
+  if (without.length > 0)
+    found.push({
+      level: 'warning',
+      what: `no agent has ever reported from ${without.length} of ${nodes.length} nodes, so nobody knows what they run: ${named(without)}`,
+      remedy:
+        "look whether it runs there: 'kubectl -n relet-system get pods -o wide', or the service of relet on the host; nodes where relet does not belong need nothing",
+    });
+  if (silent.length > 0)
+    found.push({
+      level: 'warning',
+      what: `the agents of ${silent.length} of ${nodes.length} nodes are silent, so nobody knows what they run now: ${named(silent)}`,
+      remedy: forNodes(
+        "'relet describe NODE' shows since when; look at the agent on the host, and whether it reaches the API server",
+        silent.map(({ name }) => name),
+      ),
+    });
+  const reporting = nodes.length - without.length - silent.length;
+  if (reporting === nodes.length)
+    found.push({ level: 'ok', what: `${reporting} of ${reporting} nodes report their config` });
   if (versions.size === 1)
     found.push({ level: 'ok', what: `relet on the nodes is version ${[...versions.keys()][0]}` });
   if (versions.size > 1)
     found.push({
       level: 'warning',
-      what: `nodes run different versions of relet: ${[...versions].map(([version, names]) => `${version} (${someOf(names)})`).join(', ')}`,
+      what: `nodes run different versions or builds of relet: ${[...versions].map(([version, names]) => `${version} (${someOf(names)})`).join(', ')}`,
       remedy: 'fine during an upgrade; finish it',
     });
   return found;
 }
 
+const failed = {
+  alone: "'relet describe NODE' shows why, and how to return; 'relet edit NODE' corrects the config",
+  ofSet:
+    "'relet describe NODE' shows why; correct the config of the set SET, or 'relet rollout undo SET' takes it back",
+};
+
 const remedies: Partial<Record<ConfigState, string>> = {
-  rejected: "'relet describe NODE' shows why, and how to return; 'relet edit NODE' corrects the config",
-  'rolled back': "'relet describe NODE' shows why, and how to return; 'relet edit NODE' corrects the config",
+  rejected: failed.alone,
+  'rolled back': failed.alone,
   waiting: "'relet describe NODE' shows what it waits for",
   trial: "'relet wait NODE --for=lastKnownGood' waits for the end of the trial",
 };
@@ -70,21 +103,35 @@ const owedRemedies: Record<OwedAction, string> = {
 const forNodes = (remedy: string, names: string[]): string =>
   names.length === 1 ? remedy.replaceAll('NODE', names[0]!) : remedy;
 
-export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
-  const byState = new Map<ConfigState, string[]>();
-  for (const node of nodes) byState.set(configState(node), [...(byState.get(configState(node)) ?? []), node.name]);
+/** The set that decides what the node runs. */
+function setOf(node: ConfiguredNode): string | undefined {
+  const membership = membershipOf(node);
+  return membership === undefined || membership.isTaken ? undefined : membership.claim.set;
+}
+
+export function checkStates(nodes: ConfiguredNode[], nowMs: number): Diagnosis[] {
+  // Those of which nothing is known are reported by checkAgents.
+  const known = nodes.filter((node) => agentPresence(node, nowMs).kind === 'Present');
+  const byState = new Map<string, { state: ConfigState; set: string | undefined; names: string[] }>();
+  for (const node of known) {
+    const state = configState(node);
+    const remedy = remedies[state];
+    const set = remedy === failed.alone ? setOf(node) : undefined;
+    const group = byState.get(`${state} ${set}`) ?? { state, set, names: [] };
+    byState.set(`${state} ${set}`, { ...group, names: [...group.names, node.name] });
+  }
   const levels: Partial<Record<ConfigState, Diagnosis['level']>> = {
     rejected: 'error',
     'rolled back': 'error',
     waiting: 'warning',
   };
   const found: Diagnosis[] = [];
-  for (const [state, names] of byState) {
-    const remedy = remedies[state];
+  for (const { state, set, names } of byState.values()) {
+    const remedy = set === undefined ? remedies[state] : failed.ofSet.replaceAll('SET', set);
     if (remedy !== undefined)
       found.push({
         level: levels[state] ?? 'ok',
-        what: `${state}: ${someOf(names)}`,
+        what: `${state}: ${someOf(names)}${set === undefined ? '' : ` (set ${set})`}`,
         remedy: forNodes(remedy, names),
       });
   }
@@ -120,7 +167,18 @@ export function checkStates(nodes: ConfiguredNode[]): Diagnosis[] {
       what: `${name} cannot follow its reference: ${status.error}`,
       remedy: 'see the checks of ConfigMaps and access below',
     });
-  return found.length > 0 ? found : [{ level: 'ok', what: 'no node is on trial, waiting, rejected or rolled back' }];
+  if (found.length > 0 || known.length === 0) return found;
+  const which = known.length === nodes.length ? 'no node' : `none of the ${known.length} nodes that report`;
+  return [{ level: 'ok', what: `${which} is on trial, waiting, rejected or rolled back` }];
+}
+
+/** Before the next boot of their hosts. */
+export function checkBoots(nodes: ConfiguredNode[]): Diagnosis[] {
+  const names = nodes.filter(({ bootRisk }) => bootRisk !== undefined).map(({ name }) => name);
+  if (names.length === 0) return [];
+  const what = `their config crashed at a boot, and has not survived one since: ${someOf(names)}`;
+  const remedy = "'relet describe NODE' shows the kubelet's error; correct the host or the config before the next boot";
+  return [{ level: 'warning', what, remedy: forNodes(remedy, names) }];
 }
 
 /** Before the next start of their kubelets. */
@@ -139,7 +197,7 @@ export function checkUpgrades(nodes: ConfiguredNode[]): Diagnosis[] {
   });
 }
 
-/** What others did to the units of their kubelets. */
+/** Changes that others made to the units of kubelets. */
 export function checkUnits(nodes: ConfiguredNode[]): Diagnosis[] {
   return nodes
     .filter(({ unitNotice }) => unitNotice !== undefined)
@@ -151,7 +209,7 @@ export function checkUnits(nodes: ConfiguredNode[]): Diagnosis[] {
     }));
 }
 
-/** What nodes warn of themselves, such as a value that only the local file has: the one thing `kubeadm upgrade` cannot reach. */
+/** Warnings of the nodes themselves, such as a value that only the local file has: the one thing `kubeadm upgrade` cannot reach. */
 export function checkWarnings(nodes: ConfiguredNode[]): Diagnosis[] {
   return nodes
     .filter(({ warnings }) => warnings.length > 0)
@@ -222,7 +280,7 @@ async function mayRead({ client, signal }: Session, { name, configSource, grante
   }
 }
 
-/** Where the kubelets may not be asked, their agents report the same as warnings. */
+/** If the kubelets may not be queried, their agents report the same as warnings. */
 export async function checkPinned(session: Session, nodes: ConfiguredNode[]): Promise<Diagnosis[]> {
   const pinned: { node: string; fields: PinnedField[] }[] = [];
   const reader = nodeConfigReader(session);
@@ -244,12 +302,12 @@ export async function checkPinned(session: Session, nodes: ConfiguredNode[]): Pr
 
 export interface PinnedField {
   path: string;
-  /** What the payload says, if anything, and what runs nevertheless. */
+  /** The value in the payload, if any, and the value that runs nevertheless. */
   said: unknown;
   runs: unknown;
 }
 
-/** What somebody wrote into a payload; nothing where it cannot be read. */
+/** Fields that a payload sets; none if it cannot be read. */
 function writtenIn(text: string, minor: Minor): KubeletConfig {
   try {
     return isOverlay(text) ? readOverlay(text, minor).config : decode(text, { minor, strict: false }).config;

@@ -1,4 +1,4 @@
-/** What doctor reports about sets. */
+/** Diagnoses about sets. */
 import { expect, test } from 'vitest';
 import type { NodeConfigSet, NodeConfigSetStatus } from '../../api/node-config-set.js';
 import { diagnoseSets } from './sets.js';

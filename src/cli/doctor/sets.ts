@@ -1,9 +1,8 @@
-/** What `relet doctor` looks at on sets: whether the controller follows them, stalled ones, selectors, two sets on a node. */
+/** Checks of `relet doctor` about sets: whether the controller follows them, stalled ones, selectors, two sets on a node. */
 import { exclusionReasons, setNoteReasons, setStalledReasons } from '../../api/condition-reasons.js';
 import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
 import { isNotFound } from '../../api/status.js';
-import { assess } from '../../fleet/rollout-assessment.js';
-import { nextStep } from '../../fleet/rollout-step.js';
+import { assess, nextStep } from '../../rollout/assessment.js';
 import type { Session } from '../session.js';
 import { type Diagnosis, someOf } from './diagnosis.js';
 

@@ -1,4 +1,4 @@
-/** What `relet describe` prints about the condition of a node. */
+/** The condition of a node as `relet describe` prints it. */
 import { expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
 import { conditionText } from './describe.js';

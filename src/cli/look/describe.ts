@@ -3,12 +3,17 @@ import { formatRef, refOf } from '../../api/config-ref.js';
 import { DecodeError } from '../../config/decode.js';
 import type { Minor } from '../../config/model.js';
 import { isOverlay } from '../../config/overlay.js';
-import { readHistory } from '../../fleet/config-history.js';
+import { agentPresence } from '../../fleet/agent-presence.js';
+import { isMark } from '../../fleet/config-history.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { nodeConfigReader } from '../../fleet/node-configs.js';
 import { type ConfigEvent, causeOfError, configEvents } from '../../fleet/node-facts.js';
+import { entryBy, historyOf, resultSentence } from '../../fleet/node-history.js';
 import { overlaySentence, readOverlay } from '../../fleet/payload.js';
+import { readSets } from '../../fleet/read-sets.js';
 import { aboutBefore, heldText, holdText, owedText, stateSentence, stateText } from '../../fleet/state-text.js';
+import { shortDuration } from '../../go/short-duration.js';
+import { outdatedBy } from '../../rollout/target.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, type Session, withSession } from '../session.js';
@@ -23,14 +28,16 @@ export const describe = (name: string, options: ConnectionOptions): Promise<void
     const cause = await causeOfError(session, node);
     const { assigned, minor } = await nodeConfigReader(session).read(node);
     const content = assigned.text === undefined ? undefined : contentText(assigned.text, node.name, minor);
-    session.terminal.print(page(session, node, { events, cause, content }));
+    const isOutdated = outdatedBy(await readSets(session));
+    session.terminal.print(page(session, node, { events, cause, content, isOutdated }));
   });
 
 interface Known {
   events: ConfigEvent[];
   cause: string | undefined;
-  /** What the assigned ConfigMap has in it, where it may be read. */
+  /** Content of the assigned ConfigMap, if it may be read. */
   content: string | undefined;
+  isOutdated: ((node: ConfiguredNode) => boolean) | undefined;
 }
 
 /** An overlay is short enough to be shown in a line; a whole config is not. */
@@ -48,23 +55,26 @@ function contentText(text: string, name: string, minor: Minor): string {
 function page({ terminal, references }: Session, node: ConfiguredNode, known: Known): string {
   const nowMs = Date.now();
   const { status, condition } = node;
+  const presence = agentPresence(node, nowMs).kind;
   const exact = (which: 'assigned' | 'active' | 'lastKnownGood') => {
     const source = refOf(status[which]);
     const version = source?.resourceVersion ? ` (version ${source.resourceVersion})` : '';
-    return `${formatRef(source, 'short')}${version}`;
+    const text = `${formatRef(source, 'short')}${version}`;
+    if (presence === 'Present') return text;
+    return presence === 'NoAgent' ? 'unknown' : `unknown; ${text} in the last report`;
   };
   const facts: [string, string | undefined][] = [
     ['Node', node.name],
     ['Kubelet', node.kubeletVersion || 'version unknown'],
     ['Ready', node.ready],
-    ['relet', node.agentVersion ?? (node.reports ? 'reports' : 'never reported about its config')],
+    ['relet', agentFact(node, nowMs)],
     ['Reference', `${references.kind}, ${formatRef(refOf(node.configSource), 'short')}`],
     ['Set', setText(node)],
     ['Content', known.content],
     ['Assigned', exact('assigned')],
     ['Active', exact('active')],
     ['Last known good', exact('lastKnownGood')],
-    ['State', paintState(stateText(node, nowMs), terminal.paint)],
+    ['State', paintState(stateText(node, { nowMs, isOutdated: known.isOutdated }), terminal.paint)],
     ['Held', heldFact(node)],
     [
       'Owed',
@@ -74,6 +84,7 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
     ['Unit', node.unitNotice && `${node.unitNotice.reason}: ${node.unitNotice.message}`],
     ['Next start', node.nextStart],
     ['Upgrade', node.upgradeRisk?.message],
+    ['Boot', node.bootRisk?.message],
     ['Error', status.error && `${status.error}${aboutBefore(node)}`],
     ['Cause', known.cause],
     ['ConfigOK', condition && conditionText(node, nowMs)],
@@ -81,17 +92,18 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
   ];
   const sections = [
     facts.flatMap(([title, text]) => (text === undefined ? [] : [fact(title, text, terminal)])).join('\n'),
-    wrapWords(stateSentence(node), terminal),
+    wrapWords(stateSentence(node, nowMs), terminal),
     section('Warnings', node.warnings, terminal),
     section('Last lines of the kubelet with that config', node.kubeletLog ?? [], terminal),
     section(
       'Last changes',
-      readHistory(node.history)
+      historyOf(node)
         .slice(0, 3)
         .map((entry) => {
           const why = entry.why === undefined ? '' : `: ${entry.why}`;
-          const failed = entry.failed === undefined ? '' : `; ${entry.failed}`;
-          return `${ageOf(entry.at, nowMs)} ago, ${entry.verb} by ${entry.by}, ${entry.from} -> ${entry.to}${why}${failed}`;
+          const change = isMark(entry) ? '' : `, ${entry.from} -> ${entry.to}`;
+          const result = resultSentence(entry);
+          return `${ageOf(entry.at, nowMs)} ago, ${entry.verb} by ${entryBy(entry)}${change}${why}${result && `; ${result}`}`;
         }),
       terminal,
     ),
@@ -102,6 +114,14 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
     ),
   ];
   return sections.filter((text) => text !== '').join('\n\n');
+}
+
+function agentFact(node: ConfiguredNode, nowMs: number): string {
+  const presence = agentPresence(node, nowMs);
+  if (presence.kind === 'NoAgent') return 'never reported about its config';
+  const version = node.agentVersion ?? 'reports';
+  if (presence.kind === 'Present') return version;
+  return `${version}, silent for ${shortDuration(nowMs - presence.sinceMs)}`;
 }
 
 function heldFact({ held, hold, name }: ConfiguredNode): string | undefined {

@@ -62,12 +62,12 @@ function pinnedText(kept: Difference[], { columns }: Terminal): string {
 /** A payload, or the document that another node runs, with the flags of that node. */
 type Other = { title: string } & ({ kind: 'text'; text: string } | { kind: 'document'; document: KubeletConfig });
 
-/** What the node would be started with; an overlay is merged into its local config. */
+/** The document that the node would be started with; an overlay is merged into its local config. */
 async function documentFor(reader: NodeConfigReader, node: ConfiguredNode, other: Other): Promise<KubeletConfig> {
   if (other.kind === 'document') return other.document;
   const { local, active, minor } = await reader.read(node);
   try {
-    // Where the local config is not known, what runs is nearest to it.
+    // If the local config is not known, the running config is nearest to it.
     const document = documentOf(other.text, local ?? active, minor);
     if (document !== undefined) return document;
   } catch (error) {
@@ -111,7 +111,7 @@ async function textFor(session: Session, word: string, { key }: DiffOptions): Pr
   });
   if (prefix !== undefined) return prefix.startsWith('no') ? fromNode(rest!) : fromConfigMap(rest!);
   if (word === '-' || existsSync(word)) return fromFile(word);
-  // What looks like a file, and is not there: read it all the same, for the words that say so.
+  // A word that looks like a file that is not there: read it all the same, for the error that names it.
   if (/^[./~]|\.(ya?ml|json)$/.test(word)) return fromFile(word);
   if (word.includes('/')) return fromConfigMap(word);
   try {

@@ -1,9 +1,15 @@
 /** `relet get`: the fleet at a glance. Listed page by page, and of each node only what is shown is kept. */
 
+import { setFlagsFromString } from 'node:v8';
 import { isNotFound } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { followSets, readSets } from '../../fleet/read-sets.js';
+import type { Known } from '../../fleet/state-text.js';
+import { byName } from '../../natural-order.js';
+import { outdatedBy, Targets } from '../../rollout/target.js';
 import type { ConnectionOptions } from '../command-line.js';
+import { followServer } from '../follow-server.js';
 import { checkSelector, nodeName, type Session, withSession } from '../session.js';
 import { type ObjectFormat, parseFormat, sortByPath, tableLines, writeObjects } from '../terminal/output.js';
 import { printError, type Terminal, writeOut } from '../terminal/terminal.js';
@@ -51,13 +57,19 @@ function sortPath(word: string): string {
 
 async function show(session: Session, names: string[], format: ObjectFormat | undefined, options: GetOptions) {
   const path = options.sortBy === undefined ? undefined : sortPath(options.sortBy);
-  // Of thousands of nodes nothing is kept that is not needed.
+  // Pages of thousands of nodes are garbage once they are rows: space for young objects that grows to 48 MB saves no time.
+  setFlagsFromString('--semi-space-growth-factor=1');
+  // Keeps only what is needed, since there may be thousands of nodes.
   const rows: NodeRow[] = [];
   const objects: NodeObject[] = [];
+  const known = { nowMs: Date.now(), isOutdated: outdatedBy(await readSets(session)) };
   const missing = await collect(session, names, options, (node) => {
-    if (format === undefined) rows.push(rowOf(node, session.terminal, options));
-    if (format !== undefined || path !== undefined) objects.push(nodeObject(node));
+    if (format === undefined) rows.push(rowOf(node, known, session.terminal, options));
+    if (format !== undefined || path !== undefined) objects.push(nodeObject(node, known));
   });
+  // Those that were named stay in their order.
+  if (names.length === 0) rows.sort(byName);
+  if (names.length === 0) objects.sort((a, b) => byName(a.metadata, b.metadata));
   const sorted = path === undefined ? objects : sortByPath(objects, path);
   if (format === undefined) {
     const order = new Map(sorted.map(({ metadata }, at) => [metadata.name, at]));
@@ -76,9 +88,14 @@ async function show(session: Session, names: string[], format: ObjectFormat | un
   if (format === undefined && rows.length === 0) printError('relet: no nodes found');
 }
 
-function rowOf(node: ConfiguredNode, { width }: Terminal, { output, showLabels = false }: GetOptions): NodeRow {
+function rowOf(
+  node: ConfiguredNode,
+  known: Known,
+  { width }: Terminal,
+  { output, showLabels = false }: GetOptions,
+): NodeRow {
   const wide = output === 'wide';
-  return nodeRow(node, Date.now(), { wide, labels: showLabels, short: width !== undefined && !wide });
+  return nodeRow(node, known, { wide, labels: showLabels, short: width !== undefined && !wide });
 }
 
 /** SET only where a node has one. */
@@ -131,16 +148,19 @@ async function watch(session: Session, names: string[], format: ObjectFormat | u
   const widths = new Map<string, number>();
   const last = new Map<string, string>();
   let headers = options.headers;
+  const shown = new Map<string, ConfiguredNode>();
+  const targets = new Targets();
   const tell = (nodes: ConfiguredNode[]) => {
-    const rows = nodes.filter(isWanted).map((node) => ({ node, row: rowOf(node, terminal, options) }));
+    const known = { nowMs: Date.now(), isOutdated: targets.isOutdated };
+    const rows = nodes.filter(isWanted).map((node) => ({ node, row: rowOf(node, known, terminal, options) }));
     const news = rows.filter(({ row: { age: _, ...rest } }) => {
-      const text = JSON.stringify(rest);
+      const text = JSON.stringify({ ...rest, state: rest.state.replace(/^silent .*/, 'silent') });
       const isNew = last.get(rest.name) !== text;
       last.set(rest.name, text);
       return isNew;
     });
     if (news.length === 0) return;
-    if (format?.kind === 'json') for (const { node } of news) terminal.print(JSON.stringify(nodeObject(node)));
+    if (format?.kind === 'json') for (const { node } of news) terminal.print(JSON.stringify(nodeObject(node, known)));
     else if (format?.kind === 'name') for (const { node } of news) terminal.print(`node/${node.name}`);
     else {
       if (!showsSets && news.some(({ row }) => hasSet(row))) {
@@ -159,8 +179,12 @@ async function watch(session: Session, names: string[], format: ObjectFormat | u
       terminal.print(lines.join('\n'));
     }
   };
+  followSets(session, (sets) => {
+    if (targets.update(sets)) tell([...shown.values()]);
+  });
   /** Only nodes that were shown are in `last`. */
   const forget = (name: string) => {
+    shown.delete(name);
     if (last.delete(name) && format === undefined) terminal.print(`${name}   deleted`);
   };
   const isWanted = ({ name }: ConfiguredNode) => names.length === 0 || names.includes(name);
@@ -172,9 +196,14 @@ async function watch(session: Session, names: string[], format: ObjectFormat | u
     onList(present) {
       const there = new Set(present.map(({ name }) => name));
       for (const name of last.keys()) if (!there.has(name)) forget(name);
-      tell(present);
+      for (const node of present) shown.set(node.name, node);
+      tell([...present].sort(byName));
     },
-    onChange: (node, gone) => (gone ? forget(node.name) : tell([node])),
-    onFailure: (error) => printError(`relet: cannot follow, trying again: ${(error as Error).message}`),
+    onChange(node, gone) {
+      if (gone) return forget(node.name);
+      shown.set(node.name, node);
+      tell([node]);
+    },
+    onFailure: followServer(session),
   });
 }

@@ -1,7 +1,8 @@
-/** `relet history NODE`: who changed the node's reference, when, to what and why. */
+/** `relet history NODE`: who changed the node's reference, when, to what and why, and what became of it; who held and released it. */
 
 import { formatRef, parseRef, refOf } from '../../api/config-ref.js';
-import { type HistoryEntry, readHistory } from '../../fleet/config-history.js';
+import { type HistoryEntry, newestChange } from '../../fleet/config-history.js';
+import { entryBy, historyOf, resultSummary, type ShownEntry } from '../../fleet/node-history.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, withSession } from '../session.js';
 import { ageOf, type Column, tableLines } from '../terminal/output.js';
@@ -13,7 +14,7 @@ export interface HistoryOptions extends ConnectionOptions {
 export const history = (name: string, options: HistoryOptions): Promise<void> =>
   withSession(options, async ({ references, terminal, signal }) => {
     const node = await references.get(nodeName(name), { signal });
-    const entries = readHistory(node.history);
+    const entries = historyOf(node);
     if (options.output === 'json') return terminal.print(JSON.stringify(entries, null, 2));
     const now = formatRef(refOf(node.configSource), 'short');
     if (entries.length === 0) {
@@ -21,10 +22,8 @@ export const history = (name: string, options: HistoryOptions): Promise<void> =>
       return terminal.print(`No change of ${node.name} is recorded; ${hint}.`);
     }
     const short = shortSources(entries);
-    const all = columns(Date.now(), short);
-    const shown = entries.some(({ failed }) => failed !== undefined) ? [...all, failedColumn] : all;
-    terminal.print(tableLines(shown, entries, terminal.width).join('\n'));
-    if (entries[0]!.to !== now)
+    terminal.print(tableLines(columns(Date.now(), short), entries, terminal.width).join('\n'));
+    if (newestChange(entries)?.to !== now)
       terminal.print(`\n${node.name} was changed without relet since: it is now assigned ${now}.`);
   });
 
@@ -41,18 +40,14 @@ export function shortSources(entries: readonly HistoryEntry[]): (text: string) =
   };
 }
 
-const columns = (nowMs: number, short: (source: string) => string): Column<HistoryEntry>[] => [
+export const columns = (nowMs: number, short: (source: string) => string): Column<ShownEntry>[] => [
   { title: 'REV', cell: ({ revision }) => String(revision) },
   { title: 'AGE', cell: ({ at }) => ageOf(at, nowMs) },
-  { title: 'BY', cell: ({ by }) => by, gives: 'end' },
+  { title: 'BY', cell: entryBy, gives: 'end' },
   { title: 'VERB', cell: ({ verb }) => verb },
-  { title: 'FROM', cell: ({ from }) => short(from), gives: 'start' },
+  // The row below has it too, unless somebody changed the reference without relet.
+  { title: 'FROM', cell: ({ from }) => short(from), gives: 'start', optional: true },
   { title: 'TO', cell: ({ to }) => short(to), gives: 'start' },
+  { title: 'RESULT', cell: resultSummary, brief: ({ result }) => result?.outcome, gives: 'end', least: 11 },
   { title: 'WHY', cell: ({ why = '' }) => why, gives: 'end' },
 ];
-
-/** Known of a config only when another one has replaced it. */
-const failedColumn: Column<HistoryEntry> = {
-  title: 'FAILED',
-  cell: ({ failed = '' }) => failed.split(':', 1)[0] ?? '',
-};

@@ -3,9 +3,12 @@
 import { describe, expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
 import type { NodeConfigSource } from '../../api/config-ref.js';
+import { parseRef } from '../../api/config-ref.js';
+import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { stateText } from '../../fleet/state-text.js';
 import { tableLines } from '../terminal/output.js';
-import { nodeObject, nodeRow, rowColumns } from './node-row.js';
+import { createPaint } from '../terminal/terminal.js';
+import { nodeObject, nodeRow, paintState, rowColumns } from './node-row.js';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
 const source = (name: string): NodeConfigSource => ({
@@ -34,7 +37,7 @@ const fleet = [
   }),
   node('node-5', { configSource: a!, status: {} }),
 ];
-const rows = (options = {}) => fleet.map((one) => nodeRow(one, now, options));
+const rows = (options = {}) => fleet.map((one) => nodeRow(one, { nowMs: now }, options));
 
 describe('the fleet', () => {
   test('on a terminal of 80 columns', () => {
@@ -51,9 +54,13 @@ describe('the fleet', () => {
 
   test('an error that does not fit is cut where nothing is known to say it in one word', () => {
     const status = { error: 'rolled back in the words of another version, see Kubelet log for details' };
-    const older = nodeRow(node('node-4', { configSource: a!, status: { assigned: a!, ...status } }), now, {
-      short: true,
-    });
+    const older = nodeRow(
+      node('node-4', { configSource: a!, status: { assigned: a!, ...status } }),
+      { nowMs: now },
+      {
+        short: true,
+      },
+    );
     expect(tableLines(rowColumns(), [older], 70)[1]).toMatch(/ {3}rolled back .*…$/);
   });
 
@@ -83,17 +90,17 @@ describe('the fleet', () => {
 });
 
 describe('the set of a node', () => {
-  const claim = { set: 'gpu-workers', revision: 'r', wave: 1, at: '', previous: 'local' };
+  const claim = { set: 'gpu-workers', revision: 'r', wave: 1, at: '', previous: undefined };
   const member = node('node-2', {
     configSource: a!,
     status: { assigned: a!, active: a!, lastKnownGood: a! },
-    claim: { ...claim, source: 'kube-system/kubelet-config-5t8b9kd2m4/kubelet' },
+    claim: { ...claim, source: parseRef('kube-system/kubelet-config-5t8b9kd2m4/kubelet') },
   });
-  const taken = { ...fleet[3]!, claim: { ...claim, source: 'kube-system/other/kubelet' } };
+  const taken = { ...fleet[3]!, claim: { ...claim, source: parseRef('kube-system/other/kubelet') } };
   const released = { ...member, name: 'node-6', claim: { ...member.claim!, released: true as const } };
 
   test('has a column, and all columns fit 80', () => {
-    const shown = [member, taken, released].map((one) => nodeRow(one, now, { short: true }));
+    const shown = [member, taken, released].map((one) => nodeRow(one, { nowMs: now }, { short: true }));
     expect(tableLines(rowColumns({ sets: true }), shown, 80).join('\n')).toMatchInlineSnapshot(`
       "NODE     STATE         SET         ASSIGNED       ACTIVE         AGE   ERROR
       node-2   active        gpu-work…   …-5t8b9kd2m4   …-5t8b9kd2m4   2d    <none>
@@ -104,28 +111,75 @@ describe('the set of a node', () => {
   });
 
   test('is in the object, with a mark where the node was taken', () => {
-    expect(nodeObject(member).status.set).toBe('gpu-workers');
-    expect(nodeObject(taken).status).toMatchObject({ set: 'gpu-workers', takenFromSet: true });
-    expect(nodeObject(released).status).not.toHaveProperty('set');
+    expect(nodeObject(member, { nowMs: now }).status.set).toBe('gpu-workers');
+    expect(nodeObject(taken, { nowMs: now }).status).toMatchObject({ set: 'gpu-workers', takenFromSet: true });
+    expect(nodeObject(released, { nowMs: now }).status).not.toHaveProperty('set');
   });
 });
 
 describe('the state in words', () => {
   test('shows how long a trial still takes, where the node reports it', () => {
-    expect(stateText(fleet[2]!, now)).toBe('trial 4m12s left');
-    expect(stateText({ ...fleet[2]!, trialEndsAt: undefined }, now)).toBe('trial');
-    expect(stateText({ ...fleet[2]!, trialEndsAt: '2026-03-01T11:59:00Z' }, now)).toBe('trial ending');
-    expect(stateText({ ...fleet[1]!, trialEndsAt: '2026-03-01T12:04:12Z' }, now)).toBe('active');
+    expect(stateText(fleet[2]!, { nowMs: now })).toBe('trial 4m12s left');
+    expect(stateText({ ...fleet[2]!, trialEndsAt: undefined }, { nowMs: now })).toBe('trial');
+    expect(stateText({ ...fleet[2]!, trialEndsAt: '2026-03-01T11:59:00Z' }, { nowMs: now })).toBe('trial ending');
+    expect(stateText({ ...fleet[1]!, trialEndsAt: '2026-03-01T12:04:12Z' }, { nowMs: now })).toBe('active');
   });
 
   test('as an object has the end of the trial as a time', () => {
-    expect(nodeObject(fleet[2]!).status).toMatchObject({ state: 'trial', trialEndsAt: '2026-03-01T12:04:12Z' });
-    expect(nodeObject(fleet[0]!)).toMatchObject({ spec: {}, status: { state: 'local' } });
+    expect(nodeObject(fleet[2]!, { nowMs: now }).status).toMatchObject({
+      state: 'trial',
+      trialEndsAt: '2026-03-01T12:04:12Z',
+    });
+    expect(nodeObject(fleet[0]!, { nowMs: now })).toMatchObject({ spec: {}, status: { state: 'local' } });
+  });
+});
+
+describe('a node whose agent is not there', () => {
+  const renewed = (minutesAgo: number) => ({
+    renewTime: new Date(now - minutesAgo * 60_000).toISOString(),
+    durationSeconds: 600,
+  });
+  const shown = (change: Partial<ConfiguredNode>, known = {}) => {
+    const { state, active, lastKnownGood } = nodeRow({ ...fleet[1]!, ...change }, { nowMs: now, ...known });
+    return [state, active === lastKnownGood ? active : [active, lastKnownGood]];
+  };
+
+  test.each<[string, Partial<ConfiguredNode>, string, string]>([
+    ['never reported', { reports: false, status: {} }, 'no agent', 'unknown'],
+    ['never reported, and is held', { reports: false, hold: { why: '', on: ['NodeConfig'] } }, 'no agent', 'unknown'],
+    ['reports, and renewed 9 minutes ago', { lease: renewed(9) }, 'active', 'kubelet-config-5t8b9kd2m4'],
+    ['renewed 11 minutes ago', { lease: renewed(11) }, 'silent 11m', 'unknown'],
+    [
+      'renewed in time, and is missed by the controller',
+      { lease: renewed(4), missing: 'Silent' },
+      'silent 4m',
+      'unknown',
+    ],
+    ['is of an earlier relet, without a lease', { lease: undefined }, 'active', 'kubelet-config-5t8b9kd2m4'],
+  ])('%s', (_name, change, state, configs) => {
+    expect(shown(change)).toEqual([state, configs]);
+  });
+
+  test('is the same in the object for programs', () => {
+    const of = (change: Partial<ConfiguredNode>) => nodeObject({ ...fleet[1]!, ...change }, { nowMs: now }).status;
+    expect(of({ reports: false, status: {} })).toMatchObject({ state: 'no agent', agent: 'NoAgent' });
+    expect(of({ lease: renewed(11) })).toMatchObject({ state: 'silent', agent: 'Silent' });
+    expect(of({})).toMatchObject({ state: 'active', agent: 'Present' });
+  });
+
+  test('a node that its set wants to have another revision is outdated, one on trial is not', () => {
+    expect(shown({}, { isOutdated: () => true })[0]).toBe('outdated');
+    expect(nodeRow(fleet[2]!, { nowMs: now, isOutdated: () => true }).state).toBe('trial 4m12s left');
+  });
+
+  test('no such state is green', () => {
+    const paint = { ...createPaint(false), green: () => 'green' };
+    expect(['no agent', 'silent 4m', 'outdated'].map((text) => paintState(text, paint))).not.toContain('green');
   });
 });
 
 describe('the age', () => {
-  const ageOf = (one: Parameters<typeof nodeRow>[0]) => nodeRow(one, now).age;
+  const ageOf = (one: Parameters<typeof nodeRow>[0]) => nodeRow(one, { nowMs: now }).age;
   const history = (to: string) =>
     JSON.stringify([{ at: '2026-03-01T11:00:00Z', by: 'ann', verb: 'set', from: 'local', to }]);
 
@@ -150,7 +204,7 @@ describe('rows that arrive one by one', () => {
   test('stand below each other, and within 80 columns', () => {
     const widths = new Map<string, number>();
     const lines = fleet.flatMap((one, at) =>
-      tableLines(rowColumns(), [nodeRow(one, now, { short: true })], 80, { headers: at === 0, widths }),
+      tableLines(rowColumns(), [nodeRow(one, { nowMs: now }, { short: true })], 80, { headers: at === 0, widths }),
     );
     expect(lines.join('\n')).toMatchInlineSnapshot(`
       "NODE     STATE          ASSIGNED       ACTIVE         AGE     ERROR

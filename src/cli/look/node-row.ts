@@ -1,7 +1,8 @@
 /** One node in the fleet as `relet get` shows it: as a row, and as an object for `-o json` and its kin. Pure. */
 import { type ConfigRef, formatRef, refOf } from '../../api/config-ref.js';
-import { type ConfiguredNode, configState, membershipOf } from '../../fleet/configured-node.js';
-import { configuredAt, isHeld, stateText, troubleOf } from '../../fleet/state-text.js';
+import { type AgentPresence, agentPresence } from '../../fleet/agent-presence.js';
+import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
+import { configuredAt, isHeld, type Known, nodeState, stateText, troubleOf } from '../../fleet/state-text.js';
 import { ageOf, type Column } from '../terminal/output.js';
 import { createPaint, type Paint } from '../terminal/terminal.js';
 
@@ -28,19 +29,22 @@ export interface NodeObject {
     ready: string;
     kubeletVersion: string;
     agentVersion?: string;
+    /** Whether the agent is there. Where it is not, active and lastKnownGood are what it reported last, if anything. */
+    agent: AgentPresence['kind'];
   };
 }
 
-export function nodeObject(node: ConfiguredNode): NodeObject {
+export function nodeObject(node: ConfiguredNode, known: Known): NodeObject {
   const { configSource, trialEndsAt, agentVersion } = node;
-  const state = configState(node);
+  const state = nodeState(node, known);
+  const agent = agentPresence(node, known.nowMs).kind;
   return {
     apiVersion: 'cli.relet.dev/v1',
     kind: 'NodeConfigSummary',
     metadata: { name: node.name, creationTimestamp: node.createdAt, labels: node.labels },
     spec: { ...(configSource && { configSource }) },
     status: {
-      state: isHeld(node) ? 'held' : state,
+      state: isHeld(node) && agent === 'Present' ? 'held' : state,
       ...node.status,
       ...(node.cause !== undefined && { cause: node.cause }),
       ...(node.held !== undefined && { held: node.held }),
@@ -53,6 +57,7 @@ export function nodeObject(node: ConfiguredNode): NodeObject {
       ready: node.ready,
       kubeletVersion: node.kubeletVersion,
       ...(agentVersion && { agentVersion }),
+      agent,
     },
   };
 }
@@ -85,19 +90,22 @@ export interface NodeRow {
 
 export function nodeRow(
   node: ConfiguredNode,
-  nowMs: number,
+  known: Known,
   { wide = false, labels = false, short = false } = {},
 ): NodeRow {
   const { configSource, status } = node;
+  const { nowMs } = known;
   const name = (source: ConfigRef | undefined) =>
     source === undefined ? 'local' : wide ? formatRef(source, 'short') : source.name;
+  const isKnown = agentPresence(node, nowMs).kind === 'Present';
+  const reported = (source: ConfiguredNode['configSource']) => (isKnown ? name(refOf(source)) : 'unknown');
   return {
     name: node.name,
-    state: short ? stateText(node, nowMs).replace(/ left$/, '') : stateText(node, nowMs),
+    state: short ? stateText(node, known).replace(/ left$/, '') : stateText(node, known),
     set: setText(node),
     assigned: name(refOf(configSource)),
-    active: name(refOf(status.active)),
-    lastKnownGood: name(refOf(status.lastKnownGood)),
+    active: reported(status.active),
+    lastKnownGood: reported(status.lastKnownGood),
     age: ageOf(configuredAt(node), nowMs),
     ...troubleOf(node),
     ready: node.ready,
@@ -153,8 +161,8 @@ export function rowColumns({
   ];
 }
 
-/** Red where the node does not do what was asked of it, yellow where it has not yet. */
+/** Red where the node does not do what was asked of it, yellow where it has not yet, or nobody knows. */
 export function paintState(text: string, paint: Paint): string {
   if (/^(rejected|rolled back)/.test(text)) return paint.red(text);
-  return /^(waiting|trial|held)/.test(text) ? paint.yellow(text) : paint.green(text);
+  return /^(waiting|trial|held|outdated|no agent|silent)/.test(text) ? paint.yellow(text) : paint.green(text);
 }

@@ -2,8 +2,9 @@
 import { CannotRun } from '../../cannot-run.js';
 import { type Goal, reaches } from '../../fleet/change-progress.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
-import { failureText, heldText, releaseHint, stateText } from '../../fleet/state-text.js';
+import { failureText, heldText, nodeState, releaseHint, stateText } from '../../fleet/state-text.js';
 import type { ConnectionOptions } from '../command-line.js';
+import { followServer } from '../follow-server.js';
 import { checkSelector, nodeName, type Session, withSession } from '../session.js';
 import { type Progress, printError, showProgress, terminalFor } from '../terminal/terminal.js';
 
@@ -27,13 +28,14 @@ export const wait = (words: string[], options: WaitOptions): Promise<void> => {
 /** Why the wait is over; an object is about a node that will not reach the goal. */
 type End = 'reached' | 'timeout' | 'interrupted' | 'missing' | 'failed' | { name: string; why: string };
 
-async function waitFor({ references, signal, terminal }: Session, names: string[], options: WaitOptions) {
+async function waitFor({ client, references, signal, terminal }: Session, names: string[], options: WaitOptions) {
   // Scripts get one line for each node that reached the goal, and no others.
   const progress = showProgress(terminal, () => performance.now(), { isQuietInPipe: true });
   const waiting = new Waiting(progress, names, options);
   const timer = setTimeout(() => waiting.timeOut(), options.timeout);
   const onInterrupt = () => waiting.end('interrupted');
   signal.addEventListener('abort', onInterrupt, { once: true });
+  const onFailure = followServer({ client, signal: waiting.signal, show: (line) => progress.note(line) });
   try {
     await references.watch({
       signal: waiting.signal,
@@ -41,7 +43,10 @@ async function waitFor({ references, signal, terminal }: Session, names: string[
       ...(options.selector !== undefined && { labelSelector: options.selector }),
       onList: (present) => waiting.start(present),
       onChange: (node, gone) => (gone ? waiting.drop(node) : waiting.check(node)),
-      onFailure: (error) => waiting.fail(error),
+      onFailure(error) {
+        waiting.fail(error);
+        if (!waiting.signal.aborted) onFailure(error);
+      },
     });
   } finally {
     clearTimeout(timer);
@@ -101,12 +106,12 @@ class Waiting {
   check(node: ConfiguredNode): void {
     if (!this.#isWanted(node) || this.signal.aborted) return;
     this.#seen.set(node.name, node);
-    const answer = reaches(node, this.options.for);
+    const answer = reaches(node, this.options.for, Date.now());
     if (answer === 'never') this.end({ name: node.name, why: `${whyNever(node)}; see 'relet describe ${node.name}'` });
     else if (answer === 'not yet') {
       this.left.set(node.name, node);
       this.#reached.delete(node.name);
-      this.progress.at(node.name, `${stateText(node, Date.now())}, waiting for ${this.options.for}`);
+      this.progress.at(node.name, `${stateText(node, { nowMs: Date.now() })}, waiting for ${this.options.for}`);
     } else this.#reach(node.name);
   }
 
@@ -130,7 +135,7 @@ class Waiting {
   result(): object {
     const nodes = [...this.#seen.values()].map((node) => ({
       node: node.name,
-      state: configState(node),
+      state: nodeState(node, { nowMs: Date.now() }),
       reached: this.#reached.has(node.name),
       ...(node.status.error !== undefined && { message: whyNever(node) }),
     }));
@@ -170,7 +175,9 @@ function conclude(reason: End, { left, failure }: Waiting, { for: goal, timeout 
   }
   if (reason !== 'timeout') throw failure;
   process.exitCode = 3;
-  const states = [...left.values()].slice(0, 10).map((node) => `${node.name} (${stateText(node, Date.now())})`);
+  const states = [...left.values()]
+    .slice(0, 10)
+    .map((node) => `${node.name} (${stateText(node, { nowMs: Date.now() })})`);
   const more = left.size > 10 ? ` and ${left.size - 10} more` : '';
   printError(`relet: not '${goal}' after ${timeout / 1000} s: ${states.join(', ')}${more}`);
 }

@@ -82,7 +82,7 @@ function stepText(unit: string, step: Step): string {
   }
 }
 
-/** Of the directories that drop-ins are written to. */
+/** Problems with the directories that drop-ins are written to. */
 function writeProblems(): string[] {
   const places = [
     { path: dirname(runtimeUnits), why: 'no config can be put on trial' },

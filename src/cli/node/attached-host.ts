@@ -13,7 +13,7 @@ import { type HostView, hostView, isInPod, podView } from './host-view.js';
 import { layoutOf, likelyKubelets, readProcessCommand, readUnitCommand, type UnitCommand } from './kubelet-unit.js';
 import type { PolicyFile } from './prepare-agent.js';
 
-/** What every form of the command is given. */
+/** Input of every form of the command. */
 export interface Surroundings {
   flags: AgentFlags;
   systemd: Systemd;
@@ -29,13 +29,14 @@ export interface Host {
 }
 
 export function thisHost(systemd: Systemd, env: Record<string, string | undefined>): Host {
-  if (!isInPod(env)) return { inPod: false, view: hostView, run: commandRunner(env) };
+  const mountinfo = readFileSync('/proc/self/mountinfo', 'utf8');
+  if (!isInPod(env, mountinfo)) return { inPod: false, view: hostView, run: commandRunner(env) };
   const run = hostCommand({ systemd, random: systemRandom });
-  return { inPod: true, view: podView({ mountinfo: readFileSync('/proc/self/mountinfo', 'utf8'), run }), run };
+  return { inPod: true, view: podView({ mountinfo, run }), run };
 }
 
 export interface AttachedKubelet extends UnitCommand {
-  /** Of the start that is under way, or was the last. */
+  /** Invocation of the start that is under way, or was the last. */
   invocation: string;
   /** How the unit was set up, for people. */
   layout: string;
@@ -70,7 +71,7 @@ export async function findKubelet(
   return { ...found, invocation: unit.invocationId, layout: layoutOf(facts), divided, kubeconfig, nodeName };
 }
 
-/** What runs counts, since a changed unit takes effect with the next start. Undefined where no kubelet runs. */
+/** The running command counts, since a changed unit takes effect with the next start. Undefined if no kubelet runs. */
 async function runningCommand(
   { mainPid }: UnitState,
   { run, flags: { unit: name, dir, importFrom } }: { run: RunCommand; flags: AgentFlags },

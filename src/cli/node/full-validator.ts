@@ -1,4 +1,4 @@
-/** What knows every kubelet version: a bundle of its own, loaded when a node validates, converts or merges something new. */
+/** Validator with the tables of every kubelet version: a bundle of its own, loaded when a node validates, converts or merges something new. */
 import {
   validatorOnHost as createOnHost,
   type HostValidatorParts,

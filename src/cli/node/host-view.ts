@@ -12,8 +12,16 @@ export interface HostView extends HostFiles {
   readText(path: string): Promise<string | undefined>;
 }
 
-/** The kubelet sets it in every pod. */
-export const isInPod = (env: Record<string, string | undefined>): boolean => env.KUBERNETES_SERVICE_HOST !== undefined;
+/**
+ * The kubelet mounts files of a pod from its own directory into every container, and sets the variable where the cluster has the
+ * Service `kubernetes`. A service on the host has neither.
+ */
+export function isInPod(env: Record<string, string | undefined>, mountinfo: string): boolean {
+  if (env.KUBERNETES_SERVICE_HOST !== undefined) return true;
+  return /^\d+ \d+ \S+ \S*\/pods\/[^/\s]+\/(etc-hosts|containers\/\S+) (\/etc\/hosts|\/dev\/termination-log) /m.test(
+    mountinfo,
+  );
+}
 
 const commandTimeoutMs = 10_000;
 

@@ -1,5 +1,5 @@
 /**
- * What the kubelet's unit runs: the program, its flags with the variables filled in, and which distribution set it up like this. Pure:
+ * Command of the kubelet's unit: the program, its flags with the variables filled in, and which distribution set it up like this. Pure:
  * systemd's answers and the files are given.
  */
 import { basename } from 'node:path';
@@ -29,7 +29,7 @@ export interface UnitCommand {
 export interface UnitCommandOptions {
   /** Undefined for a missing file. */
   read(path: string): Promise<string | undefined>;
-  /** Of relet: what its own drop-ins add is left out. */
+  /** Directory of relet: the lines that its own drop-ins add are left out. */
   dir: string;
 }
 
@@ -52,7 +52,7 @@ export async function readUnitCommand(unit: UnitFacts, { read, dir }: UnitComman
   return commandIn(expandWords(withoutConfig(words, dir), variables), unit);
 }
 
-/** What runs: the words of the unit's main process. Undefined where they are not those of a kubelet, as behind an interpreter. */
+/** Command line of the unit's main process. Undefined if it is not that of a kubelet, as behind an interpreter. */
 export function readProcessCommand(
   words: readonly string[],
   { name, dir }: { name: string; dir: string },

@@ -6,7 +6,7 @@ import { withCauses } from '../../error-causes.js';
 import './small-process.js';
 import { earlySignals } from './early-signals.js';
 
-// What follows takes its time; signals are kept from here on.
+// The rest takes its time; signals are kept from here on.
 
 import { type DividedCommandLine, divideCommandLine, kubeletArgs } from '../../agent/flags.js';
 import { ownFlags } from '../../agent/options.js';

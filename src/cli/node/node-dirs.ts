@@ -1,9 +1,9 @@
-/** Where relet keeps its records on a host, unless a flag says otherwise. */
+/** Default directories of relet's records on a host. */
 import { join } from 'node:path';
 import type { Files } from '../../atomic-file.js';
 import { lockHolder, type Processes } from '../../process-lock.js';
 
-/** Of `relet agent` and of `relet kubelet`. */
+/** Directories of `relet agent` and of `relet kubelet`. */
 export const nodeDirs = ['/var/lib/relet', '/var/lib/kubelet/dynamic-config'] as const;
 
 /** A node that moved from the one to the other has both: the one counts whose relet runs. */

@@ -52,7 +52,7 @@ export async function run(args: string[]): Promise<void> {
   await runVerb(node, args);
 }
 
-/** Who is at the keyboard, as far as the environment says; root became root with sudo. */
+/** The person at the keyboard, as far as the environment shows it; root became root with sudo. */
 export function who(): { who?: string } {
   const name = process.env.SUDO_USER ?? process.env.USER;
   return name ? { who: name } : {};
@@ -149,7 +149,7 @@ function textOf(state: NodeState, source: ExactRef): string {
   return text;
 }
 
-/** Of a kubelet in its own unit, as it was reported. */
+/** Active config of a kubelet in its own unit, as it was reported. */
 function activeSource(state: NodeState): ReturnType<typeof sourceOf> {
   const active = state.read(reportRecord)?.active?.configMap;
   return isExactRef(active) ? active : undefined;

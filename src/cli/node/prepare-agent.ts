@@ -37,6 +37,7 @@ import { systemRandom } from '../../random.js';
 import { oneLine } from '../../visible-text.js';
 import { readNamedBy } from '../read-file.js';
 import { writeOut } from '../terminal/terminal.js';
+import { reportedVersion } from './code-digest.js';
 import type { EarlySignals } from './early-signals.js';
 import { serveNodeMetrics } from './node-metrics.js';
 import { createSpareMemory } from './spare-memory.js';
@@ -53,7 +54,7 @@ export interface AgentSurroundings<D extends KubeletDriver> {
   hostFiles: HostFiles;
   /** Undefined for a kubelet that stands alone. */
   kubeconfig: string | undefined;
-  /** Where the client certificate does not have it. */
+  /** Used if the client certificate does not have it. */
   nodeName: string | undefined;
   driver: D;
   state: NodeState;
@@ -80,7 +81,7 @@ export function prepareAgent<D extends KubeletDriver>(surroundings: AgentSurroun
     hostnameOverride: nodeName,
     hostname: hostname(),
     userAgent: `relet/${pkg.version} (node)`,
-    version: pkg.version,
+    version: reportedVersion(),
     followed: () => state.record(followedRecord),
     env: process.env,
     files: systemFileReader,
@@ -94,7 +95,7 @@ export function prepareAgent<D extends KubeletDriver>(surroundings: AgentSurroun
       trial: trialLimits(divided),
       onChange: options.onChange,
       inPlaceJitterMs: options.inPlaceJitterMs,
-      maxRestartDelayMs: options.maxRestartDelayMs,
+      restartLimit: options.restartLimit,
       settleMs,
       crashDelayMs,
       detach,
@@ -174,7 +175,15 @@ function nodeValidator(
     hasEntries: hostFiles.hasEntries,
     async load() {
       const { validatorOnHost } = await import('./full-validator.js');
-      return validatorOnHost({ commandLine: divided, command, run, hostFiles, policy, providerID });
+      return validatorOnHost({
+        commandLine: divided,
+        command,
+        run,
+        hostFiles,
+        policy,
+        providerID,
+        random: systemRandom,
+      });
     },
   });
 }
@@ -261,7 +270,7 @@ export async function lookAt(
   }
 }
 
-/** What would run, for `--check`. */
+/** The config that would run, for `--check`. */
 export async function describeChoice(
   parts: PreparedAgent<KubeletDriver>,
 ): Promise<{ lines: string[]; started: StartedConfig; code: number }> {

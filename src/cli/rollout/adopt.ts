@@ -8,23 +8,25 @@ import { selectorText } from '../../api/selector-object.js';
 import { CannotRun } from '../../cannot-run.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { confirm } from '../change/change-to.js';
+import { markNode } from '../change/mark-node.js';
 import { namesOf } from '../change/outcome.js';
 import type { ConnectionOptions } from '../command-line.js';
-import { nodeName, type Session, withSession } from '../session.js';
+import { nodeName, type Session, whoAmI, withSession } from '../session.js';
 import { hanging, terminalFor } from '../terminal/terminal.js';
 import { readSet, setName } from './read-set.js';
-import { printResult } from './result.js';
+import { printResult, type ResultOutput } from './result.js';
 
 export interface AdoptOptions extends ConnectionOptions {
+  why?: string;
   yes?: boolean;
-  output?: 'json';
+  output?: ResultOutput;
 }
 
 export const adopt = (word: string, words: string[], options: AdoptOptions): Promise<void> =>
   withSession(
     options,
     async (session) => {
-      const { terminal, references } = session;
+      const { terminal } = session;
       const set = await readSet(session, setName(word));
       const { name } = set.metadata;
       const nodes = adoptable(await selectedBy(session, set), name, words.map(nodeName));
@@ -36,7 +38,8 @@ export const adopt = (word: string, words: string[], options: AdoptOptions): Pro
         process.exitCode = 1;
         return;
       }
-      for (const node of nodes) await references.adopt(node, name);
+      const by = names.length > 0 ? await whoAmI(session) : '';
+      for (const node of nodes) await markNode(session, node, { adopt: name }, { by, verb: 'adopt', why: options.why });
       const text =
         names.length === 0
           ? `${name}: no node that it selects was assigned its config by hand; nothing to adopt`

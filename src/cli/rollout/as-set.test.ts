@@ -1,9 +1,9 @@
-/** What `--as-set` writes, and what it keeps of a set that is there. */
+/** The manifest that `--as-set` writes, and the fields it keeps of an existing set. */
 import { describe, expect, test } from 'vitest';
-import type { NodeConfigSet } from '../../api/node-config-set.js';
+import { type NodeConfigSet, specDefaults, strategyDefaults } from '../../api/node-config-set.js';
 import { ApiError } from '../../api/status.js';
 import type { KubeClient } from '../../kube/client.js';
-import { manifest, overlayConfig, writeManifest } from './as-set.js';
+import { asManifest, manifest, overlayConfig, writeManifest } from './as-set.js';
 
 const present: NodeConfigSet = {
   apiVersion: 'relet.dev/v1alpha1',
@@ -97,5 +97,22 @@ describe('a set that is written by others meanwhile', () => {
     await expect(writeOver(now)).rejects.toThrow(
       "the set gpu was changed by somebody else meanwhile, so nothing was changed; look at it ('relet rollout status gpu') and run the same command again",
     );
+  });
+});
+
+test('the manifest for Git has neither what kubectl wrote nor what the schema sets', () => {
+  const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', 'relet.dev/by': 'ann', team: 'gpu' };
+  const strategy = { ...strategyDefaults, maxFailed: 2, drain: { ...strategyDefaults.drain, timeout: '5m' } };
+  const { selector, config } = present.spec;
+  const stored = {
+    ...present,
+    metadata: { ...present.metadata, annotations },
+    spec: { ...specDefaults, selector, config, strategy },
+  };
+  expect(asManifest(stored)).toEqual({
+    apiVersion: 'relet.dev/v1alpha1',
+    kind: 'NodeConfigSet',
+    metadata: { name: 'gpu', annotations: { team: 'gpu' } },
+    spec: { selector, config, strategy: { maxFailed: 2, drain: { timeout: '5m' } } },
   });
 });

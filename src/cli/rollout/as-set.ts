@@ -2,12 +2,15 @@
  * `relet set|assign --as-set NAME`: writes a NodeConfigSet in place of walking the nodes, after the preview of its rollout. A set that is
  * there keeps what these words do not name: `set` builds on its overlay.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { SelectorError } from '../../api/label-selector.js';
+import { byAnnotation } from '../../api/node-annotations.js';
 import {
   type NodeConfigSet,
   type NodeConfigSetSpec,
   nodeConfigSets,
   type SetConfig,
+  specDefaults,
   strategyDefaults,
 } from '../../api/node-config-set.js';
 import { selectorObject, selectorText } from '../../api/selector-object.js';
@@ -15,14 +18,15 @@ import { isConflict } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { newestMinor } from '../../config/model.js';
 import { FieldWordError, looksLikeSetting } from '../../config/set-field.js';
-import { impactNames } from '../../controller/set-impact.js';
-import { payloadOf } from '../../controller/set-revision.js';
 import { findConfigMap } from '../../fleet/config-maps.js';
 import { parseStatements, readOverlay, withStatements } from '../../fleet/payload.js';
-import { gitOwner } from '../../fleet/rollout-requests.js';
 import { tryParseDuration } from '../../go/duration.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { asYaml } from '../../go/yaml/write.js';
+import { isObject } from '../../json.js';
+import { impactNames } from '../../rollout/impact.js';
+import { gitOwner } from '../../rollout/requests.js';
+import { payloadOf } from '../../rollout/revision.js';
 import type { AssignOptions } from '../change/assign.js';
 import { confirm } from '../change/change-to.js';
 import type { SetOptions } from '../change/set.js';
@@ -90,8 +94,8 @@ function writeSet(
       const present = await findSet(session, name);
       const set = manifest(name, present, await configFor(session, present), options);
       const { terminal } = session;
-      const found = await planSet(session, set, { trialMs: 600_000 });
-      terminal.print(planText(found, terminal, { trialMs: 600_000 }));
+      const found = await planSet(session, set);
+      terminal.print(planText(found, terminal));
       const owner = present && gitOwner(present);
       if (owner !== undefined)
         printError(
@@ -121,10 +125,30 @@ function writeSet(
 
 function printManifest({ terminal }: Session, { status: _, ...set }: NodeConfigSet, output: string | undefined): void {
   if (output === 'name') terminal.printDocument(`nodeconfigset/${set.metadata.name}`);
-  const { name, labels, annotations } = set.metadata;
-  const shown = { ...set, metadata: { name, ...(labels && { labels }), ...(annotations && { annotations }) } };
+  const shown = asManifest(set);
   if (output === 'yaml') terminal.printDocument(asYaml(shown));
   if (output === 'json') terminal.printDocument(JSON.stringify(shown, null, 2));
+}
+
+/** As a person would write it for Git: without annotations of tools, and without values that the schema sets anyway. */
+export function asManifest({ apiVersion, kind, metadata: { name, labels, annotations = {} }, spec }: NodeConfigSet) {
+  const isOwn = (key: string) => key !== byAnnotation && !key.startsWith('kubectl.kubernetes.io/');
+  const own = Object.fromEntries(Object.entries(annotations).filter(([key]) => isOwn(key)));
+  const metadata = { name, ...(labels && { labels }), ...(Object.keys(own).length > 0 && { annotations: own }) };
+  const defaults = { ...specDefaults, strategy: strategyDefaults };
+  return { apiVersion, kind, metadata, spec: without({ ...spec }, defaults) };
+}
+
+/** Leaves out what is equal to a default, and objects of which nothing is left. */
+function without(values: Record<string, unknown>, defaults: Record<string, unknown>): Record<string, unknown> {
+  const left = Object.entries(values).flatMap(([key, value]) => {
+    const standard = defaults[key];
+    if (isDeepStrictEqual(value, standard)) return [];
+    if (!isObject(value) || !isObject(standard)) return [[key, value]];
+    const inner = without(value, standard);
+    return Object.keys(inner).length > 0 ? [[key, inner]] : [];
+  });
+  return Object.fromEntries(left);
 }
 
 /**
@@ -156,7 +180,7 @@ export async function writeManifest(
   }
 }
 
-/** What the words say; of a set that is there the rest stays. */
+/** Fields from the command line; the rest of an existing set stays. */
 export function manifest(
   name: string,
   present: NodeConfigSet | undefined,

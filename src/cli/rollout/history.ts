@@ -1,27 +1,40 @@
-/** `relet rollout history SET`: the revisions of a set, and how each ended. */
-import type { NodeConfigSet, SetRevision } from '../../api/node-config-set.js';
-import { assess } from '../../fleet/rollout-assessment.js';
+/** `relet rollout history SET`: the revisions of a set, how each ended, and its steps: who did what and why, and where it failed. */
+import type { NodeConfigSet, SetRevision, SetStep } from '../../api/node-config-set.js';
+import { whoText } from '../../fleet/node-history.js';
 import { shortDuration } from '../../go/short-duration.js';
+import { assess } from '../../rollout/assessment.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { withSession } from '../session.js';
-import { ageOf, type Column, tableLines } from '../terminal/output.js';
-import type { Terminal } from '../terminal/terminal.js';
+import { ageOf, type Column, tableLines, writeResult } from '../terminal/output.js';
+import { type Terminal, terminalFor } from '../terminal/terminal.js';
 import { readSet, setName } from './read-set.js';
+import type { ShownOutput } from './result.js';
 
 export interface HistoryOptions extends ConnectionOptions {
-  output: 'text' | 'json';
+  output?: ShownOutput;
 }
 
 export const history = (word: string, options: HistoryOptions): Promise<void> =>
-  withSession(options, async (session) => {
-    const set = await readSet(session, setName(word));
-    const { terminal } = session;
-    if (options.output === 'json') return terminal.print(JSON.stringify(set.status?.revisions ?? [], null, 2));
-    terminal.print(historyText(set, Date.now(), terminal));
-  });
+  withSession(
+    options,
+    async (session) => {
+      const set = await readSet(session, setName(word));
+      const { terminal } = session;
+      const { output } = options;
+      if (output === undefined || output === 'wide') return terminal.print(historyText(set, Date.now(), terminal));
+      const names = (set.status?.revisions ?? []).map(({ revision }) => revision);
+      terminal.printDocument(writeResult(output, withSteps(set), names));
+    },
+    terminalFor(options),
+  );
+
+/** Each revision with the steps of its own. */
+function withSteps({ status: { revisions = [], steps = [] } = {} }: NodeConfigSet): object[] {
+  return revisions.map((one) => ({ ...one, steps: steps.filter(({ revision }) => revision === one.revision) }));
+}
 
 export function historyText(set: NodeConfigSet, nowMs: number, { width }: Pick<Terminal, 'width'>): string {
-  const { revisions = [] } = set.status ?? {};
+  const { revisions = [], steps = [] } = set.status ?? {};
   if (revisions.length === 0) return `No revision of ${set.metadata.name} has been rolled out.`;
   const columns: Column<SetRevision>[] = [
     { title: 'REVISION', cell: ({ revision }) => revision, gives: 'start' },
@@ -30,17 +43,33 @@ export function historyText(set: NodeConfigSet, nowMs: number, { width }: Pick<T
     { title: 'OUTCOME', cell: (one) => outcomeText(one, set) },
     { title: 'CHANGE', cell: ({ summary = '' }) => summary, gives: 'end' },
   ];
-  return tableLines(columns, revisions, width).join('\n');
+  const table = tableLines(columns, revisions, width);
+  return [...table, ...(steps.length > 0 ? ['', ...tableLines(stepColumns(nowMs), steps, width)] : [])].join('\n');
 }
+
+const stepColumns = (nowMs: number): Column<SetStep>[] => [
+  { title: 'AGE', cell: ({ at }) => ageOf(at, nowMs) },
+  { title: 'STEP', cell: ({ step }) => step },
+  { title: 'REVISION', cell: ({ revision }) => revision, gives: 'start' },
+  { title: 'OF', cell: ({ node, wave }) => node ?? (wave === undefined ? '' : `wave ${wave}`) },
+  { title: 'BY', cell: (step) => whoText(step) },
+  {
+    title: 'WHY',
+    cell: ({ why, reason, message }) => why ?? [reason, message].filter(Boolean).join(': '),
+    gives: 'end',
+  },
+];
 
 const tookText = ({ startedAt, endedAt }: SetRevision): string =>
   endedAt === undefined ? '' : shortDuration(Date.parse(endedAt) - Date.parse(startedAt));
 
-/** A rollout that has stopped and may be retried has no outcome yet: `Halted` is the reason that it stopped. */
-function outcomeText({ revision, outcome }: SetRevision, set: NodeConfigSet): string {
+/** `Superseded, failed on node-1`; a rollout that has stopped and may be retried has no outcome yet: `Halted` is the reason that it stopped. */
+function outcomeText({ revision, outcome, failedNodes = [] }: SetRevision, set: NodeConfigSet): string {
   const { currentRevision, updateRevision } = set.status ?? {};
-  if (outcome !== undefined) return revision === currentRevision ? `${outcome}, current` : outcome;
+  const more = failedNodes.length > 1 ? ` and ${failedNodes.length - 1} more` : '';
+  const failed = failedNodes.length > 0 ? `, failed on ${failedNodes[0]}${more}` : '';
+  if (outcome !== undefined) return `${outcome}${revision === currentRevision ? ', current' : ''}${failed}`;
   if (revision !== updateRevision) return '';
   const assessment = assess(set);
-  return assessment.kind === 'stopped' ? assessment.reason : 'rolling out';
+  return `${assessment.kind === 'stopped' ? assessment.reason : 'rolling out'}${failed}`;
 }

@@ -1,14 +1,16 @@
 /** `relet rollout pause` and `resume`: spec.paused, which also Git may set, and then Git wins. */
-import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
-import { gitOwner } from '../../fleet/rollout-requests.js';
+import { byAnnotation } from '../../api/node-annotations.js';
+import { type NodeConfigSet, nodeConfigSets, whyAnnotation } from '../../api/node-config-set.js';
+import { gitOwner } from '../../rollout/requests.js';
 import type { ConnectionOptions } from '../command-line.js';
-import { withSession } from '../session.js';
+import { whoAmI, withSession } from '../session.js';
 import { hanging, printError, terminalFor } from '../terminal/terminal.js';
 import { readSet, setName } from './read-set.js';
-import { printResult } from './result.js';
+import { printResult, type ResultOutput } from './result.js';
 
 export interface PauseOptions extends ConnectionOptions {
-  output?: 'json';
+  why?: string;
+  output?: ResultOutput;
 }
 
 export const pause = (word: string, options: PauseOptions): Promise<void> => setPaused(word, true, options);
@@ -23,8 +25,11 @@ const setPaused = (word: string, paused: boolean, options: PauseOptions): Promis
       const { name } = set.metadata;
       const verb = paused ? 'pause' : 'resume';
       const isSo = (set.spec.paused ?? false) === paused;
-      if (!isSo)
-        await client.patch(nodeConfigSets, { name }, { spec: { paused } }, { as: 'merge', fieldManager: 'relet' });
+      if (!isSo) {
+        const annotations = { [byAnnotation]: await whoAmI(session), [whyAnnotation]: options.why ?? null };
+        const patch = { metadata: { annotations }, spec: { paused } };
+        await client.patch(nodeConfigSets, { name }, patch, { as: 'merge', fieldManager: 'relet' });
+      }
       const done = paused ? 'paused: no further node is changed, and trials under way end' : 'resumed';
       terminal.print(
         hanging(isSo ? `${name}: is ${paused ? 'paused' : 'not paused'} already` : `${name}: ${done}`, terminal),

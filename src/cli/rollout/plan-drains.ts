@@ -4,12 +4,12 @@
  */
 import type { KubeObject } from '../../api/object.js';
 import { ApiError } from '../../api/status.js';
-import type { SetCases } from '../../controller/set-cases.js';
-import type { SetMember } from '../../controller/set-members.js';
-import type { SetRules } from '../../controller/set-spec.js';
-import { type DisruptionBudget, type DrainPod, podActions, podName, undrainable } from '../../fleet/drain.js';
 import { nodeFacts } from '../../fleet/node-facts.js';
 import { nodes, podDisruptionBudgets, pods } from '../../kube/resource-type.js';
+import type { SetCases } from '../../rollout/cases.js';
+import { type DisruptionBudget, type DrainPod, podActions, podName, undrainable } from '../../rollout/drain/pods.js';
+import type { SetMember } from '../../rollout/members.js';
+import type { SetRules } from '../../rollout/spec.js';
 import { readEach, type Session } from '../session.js';
 
 export interface PlannedDrain {
@@ -67,7 +67,7 @@ export async function mayControllerDrain({ client, signal }: Session): Promise<b
   return (answer?.status as { allowed?: boolean } | undefined)?.allowed;
 }
 
-/** What may not be read, or is not served, is not known. */
+/** A resource that may not be read, or is not served, is not known. */
 const readable = <T>(request: Promise<T>): Promise<T | undefined> =>
   request.catch((error: unknown) => {
     if (error instanceof ApiError) return undefined;

@@ -1,31 +1,37 @@
 /**
- * What a set would do from now on, if its spec were this: read from the cluster, decided by the same functions as in the controller, and
+ * Plan of a set with this spec: read from the cluster, decided by the same functions as in the controller, and
  * with what each node would get, as the verbs that change single nodes show it.
  */
-import { nodeConfigSource, parseRef } from '../../api/config-ref.js';
-import { type NodeConfig, nodeConfigs } from '../../api/node-config.js';
-import type { NodeConfigSet } from '../../api/node-config-set.js';
+import { nodeConfigSource } from '../../api/config-ref.js';
+import { type MeasuredNodeConfig, measured } from '../../api/local-config.js';
+import { nodeConfigs } from '../../api/node-config.js';
+import { isEmptyWave, type NodeConfigSet } from '../../api/node-config-set.js';
+import type { KubeObject } from '../../api/object.js';
 import { selectorText } from '../../api/selector-object.js';
 import { CannotRun } from '../../cannot-run.js';
-import { keptNode } from '../../controller/cluster-view.js';
-import { todoOf } from '../../controller/set-batch.js';
-import { SetCases } from '../../controller/set-cases.js';
-import { type ClusterObjects, membersOf } from '../../controller/set-members.js';
-import type { ClusterNode } from '../../controller/set-nodes.js';
-import { type Plan, plan, type Stalled } from '../../controller/set-plan.js';
-import { desiredRevision, payloadOf } from '../../controller/set-revision.js';
-import { InvalidSpec, readRules, type SetRules } from '../../controller/set-spec.js';
-import { stateIn } from '../../controller/set-state.js';
-import { readPayload } from '../../fleet/config-maps.js';
+import { rfc3339 } from '../../clock.js';
+import { readClaims } from '../../controller/claim-view.js';
+import { readPayload, tryReadPayload } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, nodeLists } from '../../fleet/configured-node.js';
 import { listFieldPolicies } from '../../fleet/field-policies.js';
-import { readClaims } from '../../fleet/node-claims.js';
-import { expectedMs } from '../../fleet/rollout-estimate.js';
-import { letItDrain } from '../../fleet/rollout-step.js';
 import { nodes } from '../../kube/resource-type.js';
+import type { NodeRejection } from '../../rehearsal/rejections.js';
+import { drainRoleRemedy } from '../../rollout/assessment.js';
+import { todoOf } from '../../rollout/batch.js';
+import { SetCases } from '../../rollout/cases.js';
+import type { ClusterNode } from '../../rollout/cluster-node.js';
+import { keptNode, sharedLocals } from '../../rollout/cluster-node.js';
+import { remainingMs, reportedTrialMs, usualTrialMs } from '../../rollout/estimate.js';
+import { type ClusterObjects, membersOf } from '../../rollout/members.js';
+import { type Plan, plan, type Stalled } from '../../rollout/plan.js';
+import { desiredRevision, payloadOf } from '../../rollout/revision.js';
+import { InvalidSpec, readRules, type SetRules } from '../../rollout/spec.js';
+import { stateIn } from '../../rollout/state.js';
+import { statusOf } from '../../rollout/status.js';
 import { type Plan as NodePlan, planChange, readNow } from '../change/plan.js';
 import type { Session } from '../session.js';
 import { type PlannedDrains, planDrains } from './plan-drains.js';
+import { planRejections } from './plan-rejections.js';
 import { listSets } from './read-set.js';
 
 export interface PlannedWave {
@@ -34,6 +40,8 @@ export interface PlannedWave {
   names: string[];
   soakMs: number;
   approve: boolean;
+  /** It has no nodes, so that it neither soaks nor waits for approval. */
+  isEmpty: boolean;
 }
 
 export interface SetPlan {
@@ -44,9 +52,11 @@ export interface SetPlan {
   waves: PlannedWave[];
   /** Why it would be stalled; undefined where it would roll out. */
   stalled: Stalled | undefined;
-  /** What each node would get. Of a large fleet only the first. */
+  /** Nodes that would reject the config; equal ones are one entry. */
+  rejections: NodeRejection[];
+  /** Change of each node. In a large fleet only of the first ones. */
   changes: NodePlan[];
-  /** Of those that are looked at. */
+  /** Drains of the nodes that were assessed. */
   drains: PlannedDrains;
   /** Nodes that are not in `changes`, because there are too many. */
   notShown: number;
@@ -54,6 +64,8 @@ export interface SetPlan {
   withoutPolicies: boolean;
   /** Resources of other systems that could not be read: whether they claim nodes is not known. */
   withoutClaims: string[];
+  /** How long a trial takes, and from whom that is known. */
+  trial: { ms: number; from: 'given' | 'nodes' | 'assumed' };
   /** Undefined where a budget of 0 lets nothing happen. */
   expectedMs: number | undefined;
 }
@@ -64,25 +76,30 @@ const mostRead = 200;
 export async function planSet(
   session: Session,
   set: NodeConfigSet,
-  { trialMs }: { trialMs: number },
+  { trialMs: given }: { trialMs?: number | undefined } = {},
 ): Promise<SetPlan> {
   const rules = rulesOf(set);
   const text = await payloadIn(session, set);
   const desired = desiredRevision(set.metadata.name, text);
   const claims = await readClaims(session.client, { signal: session.signal });
-  const members = membersOf(set, { ...(await readObjects(session)), claims });
+  const selected = membersOf(set, { ...(await readObjects(session)), claims });
+  const reported = reportedTrialMs(selected.map(({ object }) => object));
+  const trialMs = given ?? reported ?? usualTrialMs;
   const policies = await listFieldPolicies(session.client, session.signal);
-  const view = { fieldPolicies: { values: () => (policies === 'forbidden' ? [] : policies) } };
-  const cases = new SetCases({ client: session.client, signal: session.signal, view });
-  const problem = await cases.problem(set, { text, desired }, members);
+  const cases = new SetCases({
+    fieldPolicies: { values: () => (policies === 'forbidden' ? [] : policies) },
+    readPayload: (ref) => tryReadPayload(session, ref),
+    turn: () => session.client.clock.sleep(0, session.signal),
+  });
+  const { problem, members } = await cases.assess(set, { text, desired }, selected);
+  const rejections = await planRejections(set, text, members);
   const nowMs = Date.now();
   const input = { set: set.metadata.name, rules, state: stateIn(set.status), desired, nowMs };
   const decided = plan({ ...input, problem, nodes: members.map(({ node }) => node) });
   const waves = plannedWaves(decided, rules, nowMs);
   const names = waves.flatMap((wave) => wave.names);
   const now = await readNow(session, await configured(session, set, names.slice(0, mostRead)));
-  const source = parseRef(desired.source(1))!;
-  const target = { kind: 'stored' as const, source: nodeConfigSource(source), text };
+  const target = { kind: 'stored' as const, source: nodeConfigSource(desired.source(1)), text };
   const changes =
     problem?.kind === 'invalidConfig'
       ? []
@@ -90,8 +107,6 @@ export async function planSet(
   const toRead = new Set(names.slice(0, mostRead));
   const planned = members.filter(({ node }) => toRead.has(node.name));
   const drains = await planDrains(session, problem === undefined ? planned : [], { cases, rules, text });
-  const { inTrial: mostInTrial, unavailable: mostUnavailable } = decided.survey.allowed;
-  const works = waves.map(({ names: { length }, soakMs }) => ({ nodes: length, soakMs: length === 0 ? 0 : soakMs }));
   return {
     set,
     revision: desired.revision,
@@ -99,12 +114,19 @@ export async function planSet(
     decided,
     waves,
     stalled: problem ?? stalledByDrains(drains, rules) ?? stalledIn(decided),
+    rejections,
     drains,
     changes,
     notShown: Math.max(0, names.length - mostRead),
     withoutPolicies: policies === 'forbidden',
     withoutClaims: claims.forbidden,
-    expectedMs: expectedMs(works, { mostInTrial, mostUnavailable, trialMs }),
+    trial: { ms: trialMs, from: given !== undefined ? 'given' : reported !== undefined ? 'nodes' : 'assumed' },
+    expectedMs: remainingMs({
+      status: statusOf(set, decided, members, rfc3339(nowMs)),
+      soaksMs: rules.waves.map(({ soakMs }) => soakMs),
+      trialMs,
+      nowMs,
+    }),
   };
 }
 
@@ -129,38 +151,35 @@ async function payloadIn(session: Session, { spec: { config }, metadata }: NodeC
 /** As the controller has them in its cache. Equal local configs are one object. */
 async function readObjects(session: Session): Promise<ClusterObjects> {
   const { client, signal } = session;
-  const locals = new Map<string, NonNullable<NodeConfig['status']>['localConfig']>();
-  const objects = new Map<string, NodeConfig>();
-  for await (const { items } of client.pages<NodeConfig>(nodeConfigs, { signal }))
-    for (const item of items) objects.set(item.metadata.name, withSharedLocal(item, locals));
+  const shared = sharedLocals();
+  const objects = new Map<string, MeasuredNodeConfig>();
+  for await (const { items } of client.pages(nodeConfigs, { signal }))
+    for (const item of items) objects.set(item.metadata.name, shared(measured(item)));
   const cluster: ClusterNode[] = [];
-  for await (const { items } of client.pages(nodes, { ...nodeLists, signal })) cluster.push(...items.map(keptNode));
+  for await (const { items } of client.pages(nodes, { ...nodeLists, signal })) cluster.push(...items.map(withCapacity));
   const sets = await listSets(session);
   return { sets: { values: () => sets }, nodes: { values: () => cluster }, nodeConfigs: objects };
 }
 
-function withSharedLocal(
-  object: NodeConfig,
-  locals: Map<string, NonNullable<NodeConfig['status']>['localConfig']>,
-): NodeConfig {
-  const { status } = object;
-  if (status?.localConfig === undefined) return object;
-  const text = JSON.stringify(status.localConfig);
-  const localConfig = locals.get(text) ?? status.localConfig;
-  locals.set(text, localConfig);
-  return { ...object, status: { ...status, localConfig } };
+/** Validation depends on it. */
+function withCapacity(node: KubeObject): ClusterNode {
+  const kept = keptNode(node);
+  const { capacity } = (node.status ?? {}) as { capacity?: Record<string, string> };
+  return capacity === undefined ? kept : ({ ...kept, status: { ...kept.status, capacity } } as ClusterNode);
 }
 
-/** Who gets it in which wave, if nothing fails. */
+/** Nodes by wave, if nothing fails. */
 export function plannedWaves({ survey, waves: { waves } }: Plan, rules: SetRules, nowMs: number): PlannedWave[] {
   const queue = todoOf(survey, rules, nowMs).map(({ node }) => node.name);
   const assigned = survey.eligible.length - queue.length;
   let taken = 0;
-  return waves.map(({ wave, nodes: target }) => {
+  return waves.map(({ wave, nodes: target }, at) => {
     const names = queue.slice(taken, Math.max(taken, target - assigned));
     taken += names.length;
-    const { soakMs = 0, approve = false } = wave < waves.length ? (rules.waves[wave - 1] ?? {}) : {};
-    return { wave, names, soakMs, approve };
+    const isEmpty = isEmptyWave(waves, at);
+    const hasPause = !isEmpty && wave < waves.length;
+    const { soakMs = 0, approve = false } = hasPause ? (rules.waves[wave - 1] ?? {}) : {};
+    return { wave, names, soakMs, approve, isEmpty };
   });
 }
 
@@ -176,7 +195,7 @@ async function configured(session: Session, { spec }: NodeConfigSet, names: stri
 function stalledByDrains({ drains, mayDrain }: PlannedDrains, { drain }: SetRules): Stalled | undefined {
   const [first] = drains;
   if (first !== undefined && mayDrain === false)
-    return { kind: 'mayNotDrain', message: `${first.node} must be drained; ${letItDrain}` };
+    return { kind: 'mayNotDrain', message: `${first.node} must be drained; ${drainRoleRemedy}` };
   const stuck = drain.onUndrainable === 'Halt' ? drains.find((one) => one.undrainable !== undefined) : undefined;
   return stuck && { kind: 'undrainable', message: `${stuck.node} (${stuck.undrainable})` };
 }

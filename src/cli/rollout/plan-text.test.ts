@@ -1,10 +1,10 @@
-/** What a person reads about a set before it is applied: the waves of plan(), on a terminal of 80 columns. */
+/** The preview of a set: the waves of plan(), on a terminal of 80 columns. */
 import { expect, test } from 'vitest';
 import type { NodeConfigSetSpec } from '../../api/node-config-set.js';
-import type { SetNode } from '../../controller/set-nodes.js';
-import { plan } from '../../controller/set-plan.js';
-import { desiredRevision, payloadOf } from '../../controller/set-revision.js';
-import { readRules } from '../../controller/set-spec.js';
+import type { SetNode } from '../../rollout/members.js';
+import { plan } from '../../rollout/plan.js';
+import { desiredRevision, payloadOf } from '../../rollout/revision.js';
+import { readRules } from '../../rollout/spec.js';
 import { createPaint } from '../terminal/terminal.js';
 import { plannedWaves, type SetPlan } from './plan-set.js';
 import { planObject, planText } from './plan-text.js';
@@ -19,7 +19,7 @@ const node = (name: string, more: Partial<SetNode> = {}): SetNode => ({
   isCordoned: false,
   isControlPlane: false,
   isPicked: false,
-  previous: 'local',
+  previous: undefined,
   state: 'local',
   ...more,
 });
@@ -40,11 +40,13 @@ function planned(nodes: SetNode[], more: Partial<SetPlan> = {}): SetPlan {
     decided,
     waves: plannedWaves(decided, rules, nowMs),
     stalled: undefined,
+    rejections: [],
     changes: [],
     drains: { drains: [] },
     notShown: 0,
     withoutPolicies: false,
     withoutClaims: [],
+    trial: { ms: 600_000, from: 'given' },
     expectedMs: 2_400_000,
     ...more,
   };
@@ -70,7 +72,7 @@ test('the waves have the nodes that the controller would take, control-plane nod
     rules: readRules(spec),
     state: {},
     desired: desiredRevision('gpu', payloadOf(spec.config)!),
-    // One that is not Ready would use up maxUnavailable.
+    // A node that is not Ready would use up maxUnavailable.
     nodes: fleet.filter(({ isReady }) => isReady),
     nowMs,
   }).state;
@@ -78,7 +80,7 @@ test('the waves have the nodes that the controller would take, control-plane nod
 });
 
 test('the page', () => {
-  expect(planText(planned(fleet), room, { trialMs: 600_000 }).split('\n')).toEqual([
+  expect(planText(planned(fleet), room).split('\n')).toEqual([
     'Set:         gpu',
     `Revision:    ${planned(fleet).revision}, sets maxPods: 200`,
     'Nodes:       11 selected (pool=gpu), 9 to change, 2 excluded',
@@ -97,20 +99,61 @@ test('the page', () => {
     'Not changed for now:',
     '  - node-8, NotReady: it is not Ready',
     '  - node-9, OtherSet: it belongs to set blue',
+    '',
+    'Warning: The selector uses a label that a kubelet may set on its own Node, so a',
+    'node can choose its config: pool. Labels under node-restriction.kubernetes.io/',
+    'can be set by an administrator only.',
   ]);
+});
+
+test('a wave without nodes is named, and has neither soak nor approval', () => {
+  const few = planned([node('node-0'), node('node-1')]);
+  expect(planText(few, room)).toContain(
+    '    node-0\n\nWave 2: no nodes, skipped without soak and approval\n\nWave 3: 1 node\n    node-1',
+  );
+  expect(planObject(few)).toMatchObject({ waves: [{ wave: 1 }, { wave: 2, nodes: [], skipped: true }, { wave: 3 }] });
+});
+
+test('a plan of which no node can be changed says so as the status does, and not that there is nothing to do', () => {
+  const blocked = { reason: 'Held', message: 'held on its host' };
+  const text = planText(planned([node('node-0', { blocked }), node('node-1', { blocked })]), room).replace(/\s+/g, ' ');
+  expect(text).toContain(
+    'Outcome: nothing can be changed now: all 2 nodes excluded: node-0 (held on its host) and others',
+  );
+  expect(planText(planned([]), room)).toMatch(/^Outcome: {5}no node selected$/m);
+});
+
+test('the duration says from whom the length of a trial is known', () => {
+  const of = (from: SetPlan['trial']['from']) => planText(planned(fleet, { trial: { ms: 20_000, from } }), room);
+  expect(of('nodes')).toContain('with trials of 20s, as nodes report');
+  expect(of('given')).toContain('with trials of 20s (--trial)');
+  expect(of('assumed').replace(/\s+/g, ' ')).toContain('with trials of 20s (assumed; --trial)');
+  expect(planObject(planned(fleet, { trial: { ms: 20_000, from: 'nodes' } })).trialSeconds).toBe(20);
 });
 
 test('a set that would be stalled says why first, and has no duration', () => {
   const stalled = { kind: 'impact' as const, message: 'cpuManagerPolicy (StateFile) on node-0' };
-  const text = planText(planned(fleet, { stalled }), room, { trialMs: 600_000 });
+  const text = planText(planned(fleet, { stalled }), room);
   expect(text).toMatch(/^Outcome: {5}would be stalled \(ImpactNotAccepted\)\./m);
   expect(text).not.toContain('Duration:');
   expect(planObject(planned(fleet, { stalled }))).toMatchObject({ stalled: { reason: 'ImpactNotAccepted' } });
 });
 
+test('a set whose nodes would reject the config says which and why, and has no duration', () => {
+  const message = 'evictionHard[memory.available] is 500MB, and this kubelet exits at its start';
+  const rejections = [{ nodes: ['node-0', 'node-1'], kubeletVersion: 'v1.33.1', reason: 'StartWouldFail', message }];
+  const text = planText(planned(fleet, { rejections }), room);
+  expect(text).toContain('Outcome:     would be rejected by 2 nodes (StartWouldFail)\n');
+  expect(text.replace(/\s+/g, ' ')).toContain(
+    `- 2 nodes with kubelet v1.33.1 (node-0 and node-1), StartWouldFail: ${message}`,
+  );
+  expect(text).not.toContain('Duration:');
+  expect(planObject(planned(fleet, { rejections }))).toMatchObject({ rejections });
+});
+
 test('of many names some are shown, and all are in the object for programs', () => {
   const many = Array.from({ length: 400 }, (_, at) => node(`node-${String(at).padStart(3, '0')}`));
-  const text = planText(planned(many), room, { trialMs: 600_000 });
+  const text = planText(planned(many), room);
   expect(text.replace(/\s+/g, ' ')).toContain('… and 280 more, up to node-399');
   for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   const { waves } = planObject(planned(many)) as { waves: { nodes: string[] }[] };
@@ -123,7 +166,7 @@ test('drains are shown with the pods that would move, and nodes that cannot be d
     { node: 'node-0', pods: ['default/web-0', 'default/web-2'] },
     { node: 'node-1', pods: ['default/web-1'], undrainable: why },
   ];
-  const text = planText(planned(fleet, { drains: { drains, mayDrain: true } }), room, { trialMs: 600_000 });
+  const text = planText(planned(fleet, { drains: { drains, mayDrain: true } }), room);
   expect(text.replace(/\s+/g, ' ')).toContain(
     'Drains: 2 nodes are drained first, 3 pods would move; 1 cannot be drained as things are and would be left out',
   );
@@ -131,6 +174,6 @@ test('drains are shown with the pods that would move, and nodes that cannot be d
     'Wave 1: 1 node, then a soak of 10m and approval\n    node-0\n    1 node is drained first, 2 pods',
   );
   expect(text.replace(/\s+/g, ' ')).toContain(`Cannot be drained as things are: - node-1, ${why}`);
-  const unknown = planText(planned(fleet, { drains: { drains: [{ node: 'node-0' }] } }), room, { trialMs: 600_000 });
+  const unknown = planText(planned(fleet, { drains: { drains: [{ node: 'node-0' }] } }), room);
   expect(unknown.replace(/\s+/g, ' ')).toContain('they could not be listed; whether the controller may drain');
 });

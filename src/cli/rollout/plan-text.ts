@@ -1,15 +1,20 @@
-/** What a set would do, as a person reads it before it is applied. Pure. */
-import { setStalledReasons } from '../../api/condition-reasons.js';
+/** Text of a plan, for a person before the set is applied. Pure. */
+import { setNoteReasons, setStalledReasons } from '../../api/condition-reasons.js';
 import { selectorText } from '../../api/selector-object.js';
 import { shortDuration } from '../../go/short-duration.js';
+import type { RolloutPlan, RolloutPlanNode } from '../../rollout/plan-output.js';
+import { selfSetLabels } from '../../rollout/spec.js';
 import { oneLine } from '../../visible-text.js';
 import { planTexts } from '../change/change-to.js';
+import type { Plan as NodePlan } from '../change/plan.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
 import { wrapWords } from '../terminal/terminal.js';
 import type { PlannedDrain, PlannedDrains } from './plan-drains.js';
 import type { PlannedWave, SetPlan } from './plan-set.js';
+import { rejectionsText } from './rehearsal-text.js';
 
-export function planText(found: SetPlan, terminal: TextRoom, { trialMs }: { trialMs: number }): string {
+/** `isWide`: with every name. */
+export function planText(found: SetPlan, terminal: TextRoom, { isWide = false } = {}): string {
   const { set, decided, stalled, changes, notShown } = found;
   const { survey } = decided;
   const selected = survey.phases.size;
@@ -19,19 +24,22 @@ export function planText(found: SetPlan, terminal: TextRoom, { trialMs }: { tria
     ['Nodes', nodesLine(found)],
     ['Outcome', outcomeText(found, terminal)],
     ['Drains', drainsLine(found)],
-    ['Duration', stalled === undefined ? durationText(found, trialMs) : undefined],
+    ['Duration', stalled === undefined && found.rejections.length === 0 ? durationText(found) : undefined],
   ];
   const undrainable = found.drains.drains.filter((one) => one.undrainable !== undefined);
   const excluded = survey.excluded.map(({ node, exclusion }) => ({ name: node.name, ...exclusion }));
   const sections = [
     factLines(facts, terminal),
-    ...found.waves.filter(({ names }) => names.length > 0).map((wave) => waveText(wave, found.drains, terminal)),
+    ...found.waves
+      .filter(({ names, isEmpty }) => names.length > 0 || isEmpty)
+      .map((wave) => waveText(wave, found.drains, terminal, { isWide })),
     nodesText(
       'Cannot be drained as things are',
       undrainable.slice(0, 10).map(({ node, undrainable: why = '' }) => ({ name: node, reason: why })),
       undrainable.length,
       terminal,
     ),
+    rejectionsText(found.rejections, terminal),
     ...planTexts(changes, terminal).map((text) => text.trimEnd()),
     notShown > 0
       ? wrapWords(
@@ -46,11 +54,17 @@ export function planText(found: SetPlan, terminal: TextRoom, { trialMs }: { tria
           terminal,
         )
       : '',
-    nodesText('Not changed for now', excluded.slice(0, 10), excluded.length, terminal),
+    nodesText('Not changed for now', excluded.slice(0, isWide ? undefined : 10), excluded.length, terminal),
   ];
-  if (selected === 0) sections.push('No node has the labels that the selector asks for.');
+  const labels = selfSetLabels(set.spec.selector);
+  if (labels.length > 0) sections.push(wrapWords(`Warning: ${selectorWarning(labels)}`, terminal));
+  if (selected === 0) sections.push('No node matches the selector.');
   return sections.filter((text) => text !== '').join('\n\n');
 }
+
+/** As the condition SelectorWarning of the set. */
+const selectorWarning = (labels: string[]): string =>
+  `${setNoteReasons.selfLabelled.message.slice(0, -1)}: ${labels.join(', ')}. Labels under node-restriction.kubernetes.io/ can be set by an administrator only.`;
 
 function nodesLine({ set, decided: { survey }, waves }: SetPlan): string {
   const selector = selectorText(set.spec.selector) || 'all nodes';
@@ -63,17 +77,30 @@ function nodesLine({ set, decided: { survey }, waves }: SetPlan): string {
   return parts.join(', ');
 }
 
-function outcomeText({ stalled, waves }: SetPlan, { paint }: TextRoom): string {
+function outcomeText({ stalled, rejections, waves, decided }: SetPlan, { paint }: TextRoom): string {
   if (stalled !== undefined) {
     const { reason, message } = setStalledReasons[stalled.kind];
     return paint.red(`would be stalled (${reason}). ${message} ${oneLine(stalled.message)}`);
   }
+  if (rejections.length > 0) return paint.red(`would be rejected by ${rejectingText(rejections)}`);
   const own = waves.filter(({ names }) => names.length > 0).length;
+  const { standing, waiting } = decided;
+  if (standing.kind === 'noNodes') return paint.yellow('no node selected');
+  if (standing.kind === 'nothing') return paint.yellow(`nothing can be changed now: ${oneLine(waiting ?? '')}`);
   if (own === 0) return paint.green('nothing to change');
   return paint.green(`would be rolled out in ${own} ${own === 1 ? 'wave' : 'waves'}`);
 }
 
-function durationText({ expectedMs, waves, set }: SetPlan, trialMs: number): string | undefined {
+/** `3 nodes (StartWouldFail)`. */
+function rejectingText(rejections: SetPlan['rejections']): string {
+  const count = rejections.reduce((sum, { nodes }) => sum + nodes.length, 0);
+  const reasons = [...new Set(rejections.map(({ reason }) => reason))].join(', ');
+  return `${count === 0 ? 'a kubelet' : `${count} ${count === 1 ? 'node' : 'nodes'}`} (${reasons})`;
+}
+
+const trialSources = { given: ' (--trial)', nodes: ', as nodes report', assumed: ' (assumed; --trial)' };
+
+function durationText({ expectedMs, waves, set, trial }: SetPlan): string | undefined {
   if (waves.every(({ names }) => names.length === 0)) return undefined;
   if (expectedMs === undefined) return 'no end: maxUnavailable or maxInTrial is 0';
   const waits = [
@@ -81,10 +108,10 @@ function durationText({ expectedMs, waves, set }: SetPlan, trialMs: number): str
     ...((set.spec.strategy?.windows ?? []).length > 0 ? ['closed windows'] : []),
   ];
   const without = waits.length === 0 ? '' : `; ${waits.join(' and ')} come on top`;
-  return `about ${shortDuration(expectedMs)}, with trials of ${shortDuration(trialMs)} (--trial)${without}`;
+  return `about ${shortDuration(expectedMs)}, with trials of ${shortDuration(trial.ms)}${trialSources[trial.from]}${without}`;
 }
 
-/** More names are only in the result for programs. */
+/** More names with -o wide, and in the result for programs. */
 const mostNames = 20;
 
 /** `3 nodes are drained first, 12 pods would move; …`. */
@@ -114,24 +141,28 @@ function movesText(drains: readonly PlannedDrain[]): string {
   return `${nodes}, ${pods} ${pods === 1 ? 'pod' : 'pods'} would move`;
 }
 
-function waveText(
-  { wave, names, soakMs, approve }: PlannedWave,
+export function waveText(
+  { wave, names, soakMs, approve, isEmpty }: PlannedWave,
   { drains }: PlannedDrains,
   terminal: TextRoom,
+  { isWide = false } = {},
 ): string {
+  if (isEmpty) return terminal.paint.bold(`Wave ${wave}: no nodes, skipped without soak and approval`);
   const own = drains.filter(({ node }) => names.includes(node));
   const then = [...(soakMs > 0 ? [`a soak of ${shortDuration(soakMs)}`] : []), ...(approve ? ['approval'] : [])];
   const count = `${names.length} ${names.length === 1 ? 'node' : 'nodes'}`;
   const heading = `Wave ${wave}: ${count}${then.length > 0 ? `, then ${then.join(' and ')}` : ''}`;
-  const more = names.length - mostNames;
-  const shown = `${names.slice(0, mostNames).join(', ')}${more > 0 ? ` … and ${more} more, up to ${names.at(-1)}` : ''}`;
+  const most = isWide ? names.length : mostNames;
+  const more = names.length - most;
+  const shown = `${names.slice(0, most).join(', ')}${more > 0 ? ` … and ${more} more, up to ${names.at(-1)}` : ''}`;
   const moves = own.length === 0 ? '' : `\n${wrapWords(`${movesText(own)}.`, terminal, '    ')}`;
   return `${terminal.paint.bold(heading)}\n${wrapWords(shown, terminal, '    ')}${moves}`;
 }
 
 /** For programs, with all names; docs/cli.md describes it. */
-export function planObject(found: SetPlan): object {
+export function planObject(found: SetPlan): RolloutPlan {
   const { set, revision, summary, waves, stalled, decided, changes, expectedMs } = found;
+  const labels = selfSetLabels(set.spec.selector);
   return {
     apiVersion: 'cli.relet.dev/v1',
     kind: 'RolloutPlan',
@@ -141,23 +172,30 @@ export function planObject(found: SetPlan): object {
     selected: decided.survey.phases.size,
     excluded: decided.survey.excluded.map(({ node, exclusion }) => ({ name: node.name, ...exclusion })),
     ...(stalled && { stalled: { reason: setStalledReasons[stalled.kind].reason, message: stalled.message } }),
-    waves: waves.map(({ wave, names, soakMs, approve }) => ({
+    ...(found.rejections.length > 0 && { rejections: found.rejections }),
+    waves: waves.map(({ wave, names, soakMs, approve, isEmpty }) => ({
       wave,
       nodes: names,
       soakSeconds: soakMs / 1000,
       approve,
+      ...(isEmpty && { skipped: true }),
     })),
     ...(expectedMs !== undefined && { expectedSeconds: Math.round(expectedMs / 1000) }),
+    trialSeconds: Math.round(found.trial.ms / 1000),
     drains: found.drains.drains,
-    nodes: changes.map(({ node, preview, needs, notes, warnings }) => ({
-      node: node.name,
-      needs,
-      ...(preview && {
-        pods: preview.pods,
-        changes: preview.changes.map(({ before: from, after: to, ...rest }) => ({ ...rest, from, to })),
-      }),
-      ...(notes.length > 0 && { notes }),
-      ...(warnings.length > 0 && { warnings }),
-    })),
+    nodes: changes.map(nodeObject),
+    ...(labels.length > 0 && { warnings: [selectorWarning(labels)] }),
   };
+}
+
+export function nodeObject({ node, preview, needs = [], notes, warnings }: NodePlan): RolloutPlanNode {
+  const known = {
+    node: node.name,
+    needs,
+    ...(notes.length > 0 && { notes }),
+    ...(warnings.length > 0 && { warnings }),
+  };
+  if (preview === undefined) return known;
+  const changes = preview.changes.map(({ before: from, after: to, ...rest }) => ({ ...rest, from, to }));
+  return { ...known, impact: preview.needs, pods: preview.pods, changes };
 }

@@ -1,27 +1,25 @@
 /** `relet rollout plan FILE|SET`: what a set would do, before it is applied or merged. Changes nothing. */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
 import { CannotRun } from '../../cannot-run.js';
-import { systemClock } from '../../clock.js';
-import { isObject, jsonText } from '../../json.js';
-import { readManifests } from '../../lab/manifests.js';
-import { setErrors } from '../../lab/rehearsal/check-set.js';
+import { isObject } from '../../json.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
 import { deployDir } from '../node/kubelet-command.js';
 import { type Session, withSession } from '../session.js';
+import { writeResult } from '../terminal/output.js';
 import { terminalFor } from '../terminal/terminal.js';
 import { planSet } from './plan-set.js';
 import { planObject, planText } from './plan-text.js';
 import { findSet, readSet, setName } from './read-set.js';
+import type { ShownOutput } from './result.js';
 
 export interface PlanOptions extends ConnectionOptions {
   /** Milliseconds. */
-  trial: number;
-  output?: 'json';
+  trial?: number;
+  output?: ShownOutput;
 }
 
 export const plan = (word: string, options: PlanOptions): Promise<void> =>
@@ -31,9 +29,12 @@ export const plan = (word: string, options: PlanOptions): Promise<void> =>
       const { terminal } = session;
       const set = isFile(word) ? await setInFile(session, word) : await readSet(session, setName(word));
       const found = await planSet(session, set, { trialMs: options.trial });
-      if (options.output === 'json') terminal.printDocument(jsonText(planObject(found), 2));
-      else terminal.print(planText(found, terminal, { trialMs: options.trial }));
-      if (found.stalled !== undefined) process.exitCode = 1;
+      const { output } = options;
+      const names = found.waves.flatMap((wave) => wave.names.map((name) => `node/${name}`));
+      if (output !== undefined && output !== 'wide')
+        terminal.printDocument(writeResult(output, planObject(found), names));
+      else terminal.print(planText(found, terminal, { isWide: output === 'wide' }));
+      if (found.stalled !== undefined || found.rejections.length > 0) process.exitCode = 1;
     },
     terminalFor(options),
   );
@@ -42,7 +43,7 @@ export const isFile = (word: string): boolean => word === '-' || /\.(ya?ml|json)
 
 /** With the status of the set in the cluster, where there is one: what it has done already is not done again. */
 async function setInFile(session: Session, file: string): Promise<NodeConfigSet> {
-  const set = parseSet(readBytes(file).toString('utf8'), file === '-' ? 'standard input' : file);
+  const set = await parseSet(readBytes(file).toString('utf8'), file === '-' ? 'standard input' : file);
   const present = await findSet(session, set.metadata.name);
   if (present === undefined) return set;
   const { creationTimestamp, uid } = present.metadata;
@@ -51,7 +52,7 @@ async function setInFile(session: Session, file: string): Promise<NodeConfigSet>
 }
 
 /** The one set in a file; other objects in it are not of interest. */
-export function parseSet(text: string, file: string): NodeConfigSet {
+export async function parseSet(text: string, file: string): Promise<NodeConfigSet> {
   const documents = parseAllDocuments(text);
   const [error] = documents.flatMap(({ errors }) => errors);
   if (error !== undefined) throw new CannotRun(`${file}: ${error.message.split('\n')[0]}`);
@@ -66,8 +67,8 @@ export function parseSet(text: string, file: string): NodeConfigSet {
   if (!isObject(set.spec) || !isObject(set.spec.selector) || !isObject(set.spec.config))
     throw new CannotRun(`${file}: the NodeConfigSet needs spec.selector and spec.config`);
   const { status: _, ...rest } = set as NodeConfigSet;
-  const manifests = readManifests(join(deployDir(), 'base'));
-  const [wrong] = setErrors(rest, { manifests, clock: systemClock });
+  const { firstError } = await import('./set-errors.js');
+  const wrong = firstError(rest, deployDir());
   if (wrong !== undefined) throw new CannotRun(`${file}: ${oneLine(wrong)}`);
   return rest;
 }

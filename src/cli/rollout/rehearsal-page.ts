@@ -2,8 +2,8 @@
  * A rehearsal as one page of HTML: nodes over time, the budgets, the waves, what happened. It needs nothing else, runs no script, and
  * its policy lets it load nothing. Pure.
  */
-import type { Rehearsal } from '../../lab/rehearsal/report.js';
-import { oneLine } from '../../visible-text.js';
+import type { Rehearsal } from '../../rehearsal/report.js';
+import { html, htmlPage, section, htmlTable as table } from '../terminal/page.js';
 import {
   becauseText,
   budgetsText,
@@ -16,9 +16,6 @@ import {
   thenText,
 } from './rehearsal-text.js';
 
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const html = (text: string): string => oneLine(text).replace(/[&<>"']/g, (char) => entities[char]!);
-
 /** In drawing order, which is also the order of the legend. */
 const layers = [
   { key: 'updated', title: 'updated' },
@@ -27,15 +24,8 @@ const layers = [
 ] as const;
 
 const style = `
-:root { color-scheme: light dark; --ink: #1f2328; --paper: #fff; --rule: #d0d7de; --updated: #1a7f37; --inTrial: #9a6700;
-  --failed: #cf222e; --unavailable: #8250df; --limit: #57606a; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --rule: #30363d; --updated: #3fb950;
-  --inTrial: #d29922; --failed: #f85149; --unavailable: #a371f7; --limit: #8b949e; } }
-body { font: 14px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto; max-width: 60rem;
-  padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-table { border-collapse: collapse; width: 100%; } .facts td:first-child { white-space: nowrap; } th, td { text-align: left; padding: .25rem .75rem .25rem 0;
-  border-bottom: 1px solid var(--rule); vertical-align: top; overflow-wrap: anywhere; }
+:root { --updated: var(--good); --inTrial: var(--maybe); --failed: var(--bad); --unavailable: #8250df; --limit: var(--dim); }
+@media (prefers-color-scheme: dark) { :root { --unavailable: #a371f7; } }
 svg { width: 100%; height: auto; } svg text { fill: var(--ink); font: 11px system-ui, sans-serif; }
 .axis { stroke: var(--rule); } .limit { stroke: var(--limit); stroke-dasharray: 4 3; fill: none; } .line { fill: none; stroke-width: 1.5; }
 .updated { fill: var(--updated); } .inTrial { fill: var(--inTrial); } .failed { fill: var(--failed); }
@@ -85,25 +75,7 @@ export function rehearsalPage(rehearsal: Rehearsal): string {
       ),
     ),
   ];
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width">
-<title>Rehearsal of ${html(set)}</title><style>${style}</style></head>
-<body>
-${body.filter((part) => part !== '').join('\n')}
-</body></html>
-`;
-}
-
-const section = (title: string, content: string): string =>
-  content === '' ? '' : `<h2>${html(title)}</h2>\n${content}`;
-
-function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length === 0) return '';
-  const row = (cells: readonly string[], tag: 'td' | 'th') =>
-    `<tr>${cells.map((cell) => `<${tag}>${html(cell)}</${tag}>`).join('')}</tr>`;
-  return `<table>${titles.length > 0 ? row(titles, 'th') : ''}${rows.map((cells) => row(cells, 'td')).join('\n')}</table>`;
+  return htmlPage({ title: `Rehearsal of ${set}`, style, body });
 }
 
 const wavesTable = ({ waves }: Rehearsal): string =>

@@ -1,4 +1,4 @@
-/** What a rehearsal draws in place: never more than the screen, not all the time, and it clears nothing but what it drew. */
+/** The progress of a rehearsal is drawn in place: never more than the screen, not all the time, and it clears nothing but what it drew. */
 import { expect, test } from 'vitest';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
 import { clearUp } from '../terminal/terminal.js';

@@ -3,8 +3,8 @@
  * changes that matters, for a program a line of JSON.
  */
 import type { NodeConfigSet } from '../../api/node-config-set.js';
-import { assess } from '../../fleet/rollout-assessment.js';
-import type { RehearsalRow } from '../../lab/rehearsal/spread.js';
+import type { RehearsalRow } from '../../rehearsal/spread.js';
+import { assess } from '../../rollout/assessment.js';
 import { clearUp, createPaint, isTerminal, printError, writeAside } from '../terminal/terminal.js';
 import { lasting, stamp } from './rehearsal-text.js';
 import { statusLine, statusText } from './status-text.js';
@@ -124,7 +124,7 @@ export function livePage(startMs: number, { rows, isColoured, now, write, ...scr
     onRun: (...run) => draw([runLine(...run)]),
     close() {
       if (drawn > 0) write(clearUp(drawn));
-      // What is printed later is not ours to clear.
+      // Lines that are printed later are not ours to clear.
       drawn = 0;
     },
   };

@@ -1,9 +1,10 @@
 /** A rehearsal as people read it: how it ends, what failed and what happened then, and what was assumed. Pure. */
 import { setStalledReasons } from '../../api/condition-reasons.js';
-import { list } from '../../controller/set-sentences.js';
 import { shortDuration } from '../../go/short-duration.js';
-import type { Rehearsal, RehearsedWave } from '../../lab/rehearsal/report.js';
-import type { RehearsalSpread, Spread } from '../../lab/rehearsal/spread.js';
+import type { Rehearsal, RehearsedWave } from '../../rehearsal/report.js';
+import type { RehearsalSpread, Spread } from '../../rehearsal/spread.js';
+import { isIdle } from '../../rollout/assessment.js';
+import { list } from '../../rollout/sentences.js';
 import { oneLine } from '../../visible-text.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
 import { type Column, tableLines } from '../terminal/output.js';
@@ -30,6 +31,7 @@ export function rehearsalText(rehearsal: Rehearsal, room: TextRoom): string {
     ['At most', budgetsText(rehearsal)],
     ['Drains', drainsText(rehearsal)],
     ['Injected', faultsText(rehearsal)],
+    ['Not tried', outcome === 'complete' ? notTried : undefined],
     ['Assumed', oneLine(rehearsal.assumptions.join('; ')) || undefined],
   ];
   const failed = rehearsal.failed.map(({ name, wave, endedSeconds, reason = '', message }) => ({
@@ -49,17 +51,25 @@ export function rehearsalText(rehearsal: Rehearsal, room: TextRoom): string {
   return sections.filter((text) => text !== '').join('\n\n');
 }
 
+/** A rehearsal that completes is not a promise. */
+const notTried =
+  'the kubelets are stand-ins: a port that is taken, a missing file or a broken runtime shows only on a node, in its trial';
+
 export function subjectText({ set, revision, nodes, kubelets, seed }: Rehearsal): string {
   const versions = Object.entries(kubelets);
   const what =
     versions.length === 1
-      ? `kubelet ${versions[0]![0]}`
+      ? kubeletText(versions[0]![0])
       : `kubelets ${versions.map(([version, count]) => `${version} (${count})`).join(', ')}`;
   const of = revision === undefined ? '' : `, revision ${revision}`;
   return oneLine(`${set}${of}, ${nodesOf(nodes.selected)}, ${what}, seed ${seed}`);
 }
 
+const kubeletText = (version: string): string =>
+  version === '' ? 'a kubelet of unknown version' : `kubelet ${version}`;
+
 export function resultText({ outcome, reason, durationSeconds }: Rehearsal): string {
+  if (isIdle(reason)) return `nothing can be changed (${reason})`;
   return `${outcome === 'unfinished' ? 'not ended' : outcome} (${reason}) after ${lasting(durationSeconds)}`;
 }
 
@@ -70,11 +80,12 @@ export function becauseText({ outcome, reason, message, failed }: Rehearsal): st
   return reason === halted.reason && failed.length > 0 ? halted.message : oneLine(message);
 }
 
-/** What became of the nodes in the end. */
+/** Final outcome of the nodes. */
 export function thenText({ outcome, nodes, durationSeconds, quietSeconds, story }: Rehearsal): string | undefined {
   const { selected, updated, unsettled, returned, excluded } = nodes;
-  // Those that failed and went back are among the returned.
-  const failed = nodes.failed - story.filter((one) => one.outcome === 'returned' && one.reason !== undefined).length;
+  // Nodes that failed and returned are among the returned; a set that was undone counts none of them as failed.
+  const returnedFailed = story.filter((one) => one.outcome === 'returned' && one.reason !== undefined).length;
+  const failed = Math.max(0, nodes.failed - returnedFailed);
   const rest = selected - updated - failed - returned - unsettled - excluded;
   const parts = [
     [updated, 'updated'],
@@ -88,7 +99,7 @@ export function thenText({ outcome, nodes, durationSeconds, quietSeconds, story 
   return parts.length === 0 ? undefined : `${parts.join(', ')}${last}`;
 }
 
-/** Where nothing was assigned there is nothing to compare. */
+/** Undefined if nothing was assigned: there is nothing to compare. */
 export function budgetsText({ budgets, story }: Rehearsal): string | undefined {
   if (story.length === 0) return undefined;
   const { unavailable, inTrial, failed } = budgets;
@@ -126,9 +137,13 @@ const waveColumns: Column<RehearsedWave>[] = [
   { title: 'FAILED', cell: ({ failed }) => String(failed) },
 ];
 
-function rejectionsText(rejections: Rehearsal['rejections'], room: TextRoom): string {
+/** An entry without nodes is of a kubelet that no selected node has. */
+export function rejectionsText(rejections: Rehearsal['rejections'], room: TextRoom): string {
   const items = rejections.map(({ nodes, kubeletVersion, reason, message }) => ({
-    name: `${nodesOf(nodes.length)} with kubelet ${kubeletVersion} (${list(nodes)})`,
+    name:
+      nodes.length === 0
+        ? kubeletText(kubeletVersion)
+        : `${nodesOf(nodes.length)} with ${kubeletText(kubeletVersion)} (${list(nodes)})`,
     reason,
     message,
   }));

@@ -1,4 +1,4 @@
-/** What a rehearsal starts from: the set, and a copy of the node list from the cluster, from a file, or by a number. */
+/** Input of a rehearsal: the set, and a copy of the node list from the cluster, from a file, or by a number. */
 import { parseAllDocuments } from 'yaml';
 import { type ConfigRef, refOf } from '../../api/config-ref.js';
 import { selectsLabels } from '../../api/label-selector.js';
@@ -11,13 +11,13 @@ import { CannotRun } from '../../cannot-run.js';
 import { DecodeError } from '../../config/decode.js';
 import { mergeLocal } from '../../config/merge.js';
 import { newestMinor } from '../../config/model.js';
-import { payloadOf } from '../../controller/set-revision.js';
 import { nodeLists } from '../../fleet/configured-node.js';
 import { listFieldPolicies } from '../../fleet/field-policies.js';
 import { isObject } from '../../json.js';
 import { configMaps, nodes, podDisruptionBudgets, pods } from '../../kube/resource-type.js';
-import { drains, type Fleet, type FleetOptions, fleetFrom, madeFleet } from '../../lab/rehearsal/fleet.js';
-import { copyOfPod } from '../../lab/rehearsal/pods.js';
+import { drains, type Fleet, type FleetOptions, fleetFrom, madeFleet } from '../../rehearsal/fleet.js';
+import { copyOfPod } from '../../rehearsal/pods.js';
+import { payloadOf } from '../../rollout/revision.js';
 import type { ConnectionOptions, KubeletVersion } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
 import { type Session, withSession } from '../session.js';
@@ -57,7 +57,7 @@ export async function readInput(word: string, options: InputOptions): Promise<Re
   if (!isFile(word))
     throw new CannotRun(`'${word}' is not a file: with --nodes and --count the set is read from a file`);
   const manifests = objectsIn(word);
-  const set = parseSet(textOf(word), nameOf(word));
+  const set = await parseSet(textOf(word), nameOf(word));
   const known = { set, local: localOf(options) };
   const fleet =
     file === undefined
@@ -155,9 +155,9 @@ function fromSession(word: string, options: InputOptions): Promise<RehearsalInpu
   );
 }
 
-/** What the set has done already is not done again. */
+/** Adds the status in the cluster: finished steps of the set are not repeated. */
 async function withStatus(session: Session, file: string): Promise<NodeConfigSet> {
-  const set = parseSet(textOf(file), nameOf(file));
+  const set = await parseSet(textOf(file), nameOf(file));
   const { status, metadata } = (await findSet(session, set.metadata.name)) ?? {};
   const creationTimestamp = metadata?.creationTimestamp;
   return {
@@ -197,7 +197,7 @@ async function readCluster(session: Session, set: NodeConfigSet): Promise<KubeOb
   ];
 }
 
-/** Of all namespaces and nodes: a budget also counts pods that stay where they are. */
+/** Pods of all namespaces and nodes: a budget also counts pods that stay where they are. */
 async function readPods({ client, signal }: Session): Promise<KubeObject[]> {
   const found: KubeObject[] = [];
   for await (const { items } of client.pages(pods, { limit: 500, omitLists: ['managedFields'], signal }))

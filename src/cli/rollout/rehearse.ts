@@ -8,14 +8,16 @@ import { join } from 'node:path';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
 import { CannotRun } from '../../cannot-run.js';
 import { rfc3339 } from '../../clock.js';
-import { readManifests } from '../../lab/manifests.js';
-import type { Chosen } from '../../lab/rehearsal/faults.js';
-import { type RehearsalRun, rehearse } from '../../lab/rehearsal/rehearse.js';
-import { findRejections } from '../../lab/rehearsal/rejections.js';
-import { type Rehearsal, reportOf } from '../../lab/rehearsal/report.js';
-import { type RehearsalRow, rowOf, spreadOf } from '../../lab/rehearsal/spread.js';
+import type { Chosen } from '../../rehearsal/faults.js';
+import { readManifests } from '../../rehearsal/manifests.js';
+import { type RehearsalRun, rehearse } from '../../rehearsal/rehearse.js';
+import { findRejections } from '../../rehearsal/rejections.js';
+import { type Rehearsal, reportOf } from '../../rehearsal/report.js';
+import { type RehearsalRow, rowOf, spreadOf } from '../../rehearsal/spread.js';
+import { usualTrialMs } from '../../rollout/estimate.js';
 import { deployDir } from '../node/kubelet-command.js';
 import { whyUnreadable } from '../read-file.js';
+import { writeResult } from '../terminal/output.js';
 import { terminalFor } from '../terminal/terminal.js';
 import { rehearsalPage } from './rehearsal-page.js';
 import { openProgress, type RehearsalProgress } from './rehearsal-progress.js';
@@ -32,17 +34,17 @@ export interface RehearseOptions extends InputOptions {
   apiOutages?: boolean;
   /** Milliseconds. */
   until: number;
-  trial: number;
+  trial?: number;
   approveAfter: number;
-  /** Of the wall clock. */
+  /** Start by the wall clock. */
   start?: number;
   progress?: 'json' | 'none';
-  output?: 'json';
+  output?: 'json' | 'yaml';
   /** A file. */
   html?: string;
 }
 
-/** Where the time of day makes no difference, it is always the same, and so are all results. */
+/** A fixed day, for sets without windows: the same input then gives the same result. */
 const anyDayMs = Date.UTC(2026, 0, 1);
 
 export async function rehearseVerb(word: string, options: RehearseOptions): Promise<void> {
@@ -60,7 +62,7 @@ export async function rehearseVerb(word: string, options: RehearseOptions): Prom
     const { fleet } = input;
     const run = await rehearse({ ...parametersOf(input, options), seed, startMs, signal, onStatus });
     const start = hasTimes ? [`it starts at ${rfc3339(startMs)}`] : [];
-    return reportOf({ run, fleet, seed, rejections, assumptions: [...assumedOf(run, options), ...start] });
+    return reportOf({ run, fleet, seed, rejections, assumptions: [...assumedOf(run, input, options), ...start] });
   };
   try {
     const isOne = options.seeds === undefined;
@@ -81,7 +83,7 @@ async function showOne(
   const rehearsal = await rehearseSeed(options.seed, signal, progress.onStatus);
   progress.close();
   const terminal = terminalFor(options);
-  if (options.output === 'json') terminal.printDocument(JSON.stringify(rehearsal, null, 2));
+  if (options.output !== undefined) terminal.printDocument(writeResult(options.output, rehearsal));
   else terminal.print(rehearsalText(rehearsal, terminal));
   if (options.html !== undefined) writePage(options.html, rehearsalPage(rehearsal));
   process.exitCode = exitCodes[rehearsal.outcome];
@@ -121,7 +123,7 @@ async function showMany(
   progress.close();
   const terminal = terminalFor({ ...(output && { output }) });
   const spread = spreadOf(rows, last!);
-  if (output === 'json') terminal.printDocument(JSON.stringify(spread, null, 2));
+  if (output !== undefined) terminal.printDocument(writeResult(output, spread));
   else terminal.print(spreadText(spread, terminal));
   const worst = (['stopped', 'unfinished', 'complete'] as const).find((one) => rows.some((row) => row.outcome === one));
   process.exitCode = exitCodes[worst!];
@@ -133,13 +135,13 @@ function parametersOf(
   { set, fleet }: RehearsalInput,
   { fail, slow, notReady, controllerCrashes, apiOutages, until, trial, approveAfter }: RehearseOptions,
 ) {
-  const parts = ['base', 'guards', ...(fleet.mayDrain ? ['drain'] : [])];
+  const parts = ['base', 'guards', 'kube-system', ...(fleet.mayDrain ? ['drain'] : [])];
   return {
     set,
     fleet,
     faults: { fail, slow, notReady, controllerCrashes, apiOutages },
     manifests: parts.flatMap((part) => readManifests(join(deployDir(), part))),
-    trialMs: trial,
+    trialMs: trial ?? fleet.trialMs ?? usualTrialMs,
     approveAfterMs: approveAfter,
     untilMs: until,
   };
@@ -149,12 +151,18 @@ function parametersOf(
 const isWritten = ({ spec }: NodeConfigSet): boolean => spec.config.overlay === undefined;
 
 /** Sentences for people. */
-function assumedOf({ set }: Pick<RehearsalRun, 'set'>, { trial, approveAfter }: RehearseOptions): string[] {
+function assumedOf(
+  { set }: Pick<RehearsalRun, 'set'>,
+  { fleet }: RehearsalInput,
+  { trial, approveAfter }: RehearseOptions,
+): string[] {
+  const isReported = trial === undefined && fleet.trialMs !== undefined;
+  const trialMs = trial ?? fleet.trialMs ?? usualTrialMs;
   const { strategy, expiresAfter } = set.spec;
   const isExpiryAhead = expiresAfter !== undefined && set.status?.rejectedRevision === undefined;
   const waits = (strategy?.waves ?? []).some(({ approve }) => approve);
   return [
-    `a trial takes ${lasting(trial / 1000)}`,
+    `a trial takes ${lasting(trialMs / 1000)}${isReported ? ', as nodes report' : ''}`,
     ...(waits
       ? [`waves are approved ${approveAfter === 0 ? 'at once' : `after ${lasting(approveAfter / 1000)}`}`]
       : []),

@@ -2,39 +2,69 @@
  * `relet rollout approve`, `abort`, `retry` and `undo`: what a person asks of a rollout. It is written through the status subresource,
  * so that the spec stays what is in Git, and a role can allow just this. The controller does it, and removes the request.
  */
+
 import { type NodeConfigSet, nodeConfigSets, type RolloutAction } from '../../api/node-config-set.js';
 import { rfc3339 } from '../../clock.js';
-import { type ApprovalAsked, approvalFor, requestedRevision } from '../../fleet/rollout-requests.js';
+import { quotedWhy, whoText } from '../../fleet/node-history.js';
+import { nextStopText, nodesUntil, untilNextStop } from '../../rollout/next-stop.js';
+import { type ApprovalAsked, approvalFor, requestedRevision } from '../../rollout/requests.js';
+import { newestStep } from '../../rollout/steps.js';
+import { clauseOf } from '../../visible-text.js';
+import { type ChangeOptions, isDryRun } from '../change/change.js';
 import { confirm } from '../change/change-to.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { type Session, whoAmI, withSession } from '../session.js';
 import { hanging, terminalFor } from '../terminal/terminal.js';
+import { approvalObject, approvalText, readApproval } from './approval.js';
 import { readSet, setName } from './read-set.js';
-import { printResult, type RolloutResult } from './result.js';
+import { printResult, type ResultOutput, type RolloutResult } from './result.js';
 
 export interface RequestOptions extends ConnectionOptions {
   yes?: boolean;
   why?: string;
   /** Only if the set rolls out this one. */
   revision?: string;
-  output?: 'json';
+  output?: ResultOutput;
 }
 
-export interface ApproveOptions extends RequestOptions, ApprovalAsked {}
+export interface ApproveOptions extends RequestOptions, ApprovalAsked, Pick<ChangeOptions, 'dryRun'> {}
 
 export const approve = (word: string, options: ApproveOptions): Promise<void> =>
   inSession(word, options, async (session, set) => {
     const { name } = set.metadata;
     const { revision, wave, isApproved } = approvalFor(set, options);
     if (isApproved)
-      return finish(session, options, { set: name, verb: 'approve', revision, wave, done: 'is approved already' });
-    if (!(await confirm(session, `Approve wave ${wave} of ${name}, revision ${revision}?`, options.yes)))
-      return declined(session);
-    const by = await whoAmI(session);
-    const approval = { revision, wave, by, at: rfc3339(Date.now()) };
-    await patchRollout(session, name, { approve: approval });
-    finish(session, options, { set: name, verb: 'approve', revision, wave, done: 'is approved' });
+      return finish(session, options, { set: name, verb: 'approve', revision, wave, done: approvedAlready(set) });
+    const result = { set: name, verb: 'approve', revision, wave };
+    const write = async (dryRun: boolean) => {
+      const approval = { revision, wave, by: await whoAmI(session), why: options.why ?? null, at: rfc3339(Date.now()) };
+      await patchRollout(session, name, { approve: approval }, { dryRun });
+    };
+    let next = untilNextStop(set, wave);
+    // With --yes nobody waits for a preview.
+    if (isDryRun(options) || options.yes !== true) {
+      const approval = await readApproval(session, { set, revision, wave });
+      next = approval.next;
+      session.terminal.print(`${approvalText(approval, session.terminal)}\n`);
+      if (isDryRun(options)) {
+        if (options.dryRun === 'server') await write(true);
+        session.terminal.print('Nothing was approved (dry run).');
+        return printResult(session.terminal, options, { ...result, dryRun: true, approval: approvalObject(approval) });
+      }
+      const nodes = `${nodesUntil(next)} ${nodesUntil(next) === 1 ? 'node' : 'nodes'}`;
+      const question = `Approve wave ${wave} of ${name}, revision ${revision}, for ${nodes}?`;
+      if (!(await confirm(session, question, options.yes))) return declined(session);
+    }
+    await write(false);
+    finish(session, options, { ...result, done: `is approved. ${clauseOf(nextStopText(next))}` });
   });
+
+function approvedAlready({ status = {} }: NodeConfigSet): string {
+  const step = newestStep(status.steps, ['Approved'], status.updateRevision);
+  const who = whoText(step ?? status.rollout?.approve ?? {});
+  const since = step?.at ?? status.rollout?.approve?.at;
+  return `is approved already${who && `, by ${who}`}${since ? ` at ${since}` : ''}${quotedWhy(step?.why)}`;
+}
 
 export const abort = (word: string, options: RequestOptions): Promise<void> => request(word, 'Abort', options);
 export const retry = (word: string, options: RequestOptions): Promise<void> => request(word, 'Retry', options);
@@ -45,7 +75,7 @@ const questions: Partial<Record<RolloutAction, (revision: string) => string>> = 
   Undo: (revision) => `Take revision ${revision} back from all nodes that have it?`,
 };
 
-/** What happens next. An abort is not asked about: who wants to stop wants it now. */
+/** Consequences of each action. An abort needs no confirmation: it must take effect at once. */
 const results: Record<RolloutAction, string> = {
   Abort: 'is being aborted: no further node is changed, and nodes keep what they have',
   Retry: 'is being rolled out again',
@@ -70,12 +100,13 @@ const patchRollout = (
   { client }: Session,
   name: string,
   rollout: { approve: object } | { request: object },
+  { dryRun = false } = {},
 ): Promise<unknown> =>
   client.patch(
     nodeConfigSets,
     { name, subresource: 'status' },
     { status: { rollout } },
-    { as: 'merge', fieldManager: 'relet' },
+    { as: 'merge', fieldManager: 'relet', dryRun },
   );
 
 function declined({ terminal }: Session): void {

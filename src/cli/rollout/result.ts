@@ -1,4 +1,6 @@
-/** What verbs that change a rollout print for programs, with `-o json`; docs/cli.md describes it. */
+/** Output of verbs that change a rollout for programs, with `-o`; docs/cli.md describes it. */
+import type { ApprovalPreview } from '../../rollout/plan-output.js';
+import { writeResult } from '../terminal/output.js';
 import type { Terminal } from '../terminal/terminal.js';
 
 export interface RolloutResult {
@@ -7,12 +9,26 @@ export interface RolloutResult {
   revision?: string;
   wave?: number;
   nodes?: string[];
-  /** What a person should know. */
+  dryRun?: true;
+  /** Consequences of an approval; only in a dry run. */
+  approval?: ApprovalPreview;
+  /** Warnings for a person. */
   warnings?: string[];
 }
 
-/** Nothing without -o json. */
-export function printResult({ printDocument }: Terminal, { output }: { output?: string }, result: RolloutResult): void {
-  if (output !== 'json') return;
-  printDocument(JSON.stringify({ apiVersion: 'cli.relet.dev/v1', kind: 'RolloutResult', ...result }, null, 2));
+export type ResultOutput = 'json' | 'yaml' | 'name';
+export type ShownOutput = ResultOutput | 'wide';
+
+/** As `kubectl -o name` names it. */
+export const resourceName = (set: string): string => `nodeconfigset.relet.dev/${set}`;
+
+/** Nothing without -o. */
+export function printResult(
+  { printDocument }: Terminal,
+  { output }: { output?: ResultOutput },
+  result: RolloutResult,
+): void {
+  if (output === undefined) return;
+  const whole = { apiVersion: 'cli.relet.dev/v1', kind: 'RolloutResult', ...result };
+  printDocument(writeResult(output, whole, [resourceName(result.set)]));
 }

@@ -2,9 +2,9 @@
 import { type Command, Option } from 'commander';
 import {
   addConnectionFlags,
+  dryRunOption,
   fillIn,
   InvalidArgumentError,
-  oneOf,
   parseCount,
   parseKubeletVersion,
   parseShare,
@@ -23,16 +23,24 @@ export function rolloutVerb(): Command {
     'Preview, rehearse, follow and steer the rollouts of sets (NodeConfigSet), which continue without a terminal.',
   );
   const add = (name: string, description: string) => rollout.command(name).description(description);
-  const json = () => new Option('-o, --output <FORMAT>', 'json: the result, for a program').choices(['json']);
+  const result = () =>
+    new Option('-o, --output <FORMAT>', 'the result, for a program').choices(['json', 'yaml', 'name']);
+  const shown = () =>
+    new Option('-o, --output <FORMAT>', 'wide: nothing is cut or left out; others: for a program').choices([
+      'wide',
+      'json',
+      'yaml',
+      'name',
+    ]);
   const revision = () => new Option('--revision <REVISION>', 'only if this revision is being rolled out');
-  const why = (command: Command) => command.option('-m, --why <TEXT>', 'a reason, kept with the request');
+  const why = (command: Command) => command.option('-m, --why <TEXT>', 'a reason, kept in the history of the set');
 
   withExamples(
     add('status', 'Show where a rollout is, its waves, its expected end and the nodes in trouble')
       .argument('[SET]', 'set; all in a table when left out')
       .option('-w, --watch', 'follow it until it is complete or has stopped')
       .addOption(new Option('--timeout <TIME>', 'with --watch: give up after (default: never)').argParser(parseTime))
-      .addOption(json())
+      .addOption(shown())
       .addHelpText(
         'after',
         '\nExit codes: 0 complete, 1 stopped (halted, aborted, rolled back …), 2 could not\nrun, 3 not complete yet; with --watch: timed out.',
@@ -44,21 +52,17 @@ export function rolloutVerb(): Command {
     ],
   );
 
-  add('history', 'Show the revisions of a set, and how each ended')
-    .argument('<SET>', 'set')
-    .addOption(oneOf('-o, --output <FORMAT>', 'how it is written', ['text', 'json']))
+  add('history', 'Show the revisions of a set, how each ended, and who did what')
+    .argument('<SET>', 'name of a set')
+    .addOption(shown())
     .action(async (set, options) => (await import('./history.js')).history(set, options));
 
   withExamples(
     add('plan', 'Preview what a set would do: waves, difference, impact, duration. Changes nothing')
       .argument('<FILE|SET>', "manifest of a NodeConfigSet ('-' is standard input), or a set in the cluster")
-      .addOption(
-        new Option('--trial <TIME>', 'how long a trial takes, for the expected duration')
-          .argParser(parseTime)
-          .default(600_000, '10m'),
-      )
-      .addOption(json())
-      .addHelpText('after', '\nExit codes: 0 it would roll out, 1 it would be stalled, 2 could not run.')
+      .addOption(new Option('--trial <TIME>', 'how long a trial takes (default: as nodes report)').argParser(parseTime))
+      .addOption(shown())
+      .addHelpText('after', '\nExit codes: 0 it would roll out, 1 it would be stalled or rejected, 2 could not\nrun.')
       .action(async (word, options) => (await import('./plan.js')).plan(word, options)),
     [
       ['relet rollout plan set.yaml', 'before it is applied or merged'],
@@ -83,7 +87,7 @@ export function rolloutVerb(): Command {
       .option('--not-ready <NODES>', 'nodes that are not Ready', parseChosen)
       .option('--controller-crashes', 'kill the controller every 5 to 25 minutes')
       .option('--api-outages', 'take the API server away every 5 to 25 minutes')
-      .addOption(new Option('--trial <TIME>', 'how long a trial takes').argParser(parseTime).default(600_000, '10m'))
+      .addOption(new Option('--trial <TIME>', 'how long a trial takes (default: as nodes report)').argParser(parseTime))
       .addOption(
         new Option('--approve-after <TIME>', 'when a wave that waits for approval gets it')
           .argParser(parseTime)
@@ -97,9 +101,9 @@ export function rolloutVerb(): Command {
           'none',
         ]),
       )
-      .addOption(json())
+      .addOption(new Option('-o, --output <FORMAT>', 'the result, for a program').choices(['json', 'yaml']))
       .option('--html <FILE>', 'write a page with the timeline')
-      .addHelpText('after', '\nExit codes: 0 it completes, 1 it stops, 2 could not run, 3 neither within --until.')
+      .addHelpText('after', '\nExit codes: 0 it completes, 1 it stops, 2 could not run, 3 neither within\n--until.')
       .action(async (word, options) => (await import('./rehearse.js')).rehearseVerb(word, options)),
     [
       ['relet rollout rehearse set.yaml', 'before it is applied or merged'],
@@ -107,59 +111,64 @@ export function rolloutVerb(): Command {
     ],
   );
 
-  add('pause', 'Change no further node: spec.paused')
-    .argument('<SET>', 'set')
-    .addOption(json())
+  why(add('pause', 'Change no further node: spec.paused').argument('<SET>', 'name of a set'))
+    .addOption(result())
     .action(async (set, options) => (await import('./pause.js')).pause(set, options));
-  add('resume', 'Continue after a pause')
-    .argument('<SET>', 'set')
-    .addOption(json())
+  why(add('resume', 'Continue after a pause').argument('<SET>', 'name of a set'))
+    .addOption(result())
     .action(async (set, options) => (await import('./pause.js')).resume(set, options));
 
   withExamples(
-    add('approve', 'Let the wave after the one that waits start')
-      .alias('promote')
-      .argument('<SET>', 'set')
-      .option('--wave <WAVE>', 'all waves up to this one (default: the one that waits)', parseCount)
-      .addOption(revision())
-      .option('--full', 'all waves of the revision')
-      .option('-y, --yes', 'do not ask')
-      .addOption(json())
+    why(
+      add('approve', 'Let the wave after the one that waits start')
+        .alias('promote')
+        .argument('<SET>', 'name of a set')
+        .option('--wave <WAVE>', 'all waves up to this one (default: the one that waits)', parseCount)
+        .addOption(revision())
+        .option('--full', 'all waves of the revision')
+        .addOption(dryRunOption())
+        .option('-y, --yes', 'do not ask'),
+    )
+      .addOption(result())
       .action(async (set, options) => (await import('./requests.js')).approve(set, options)),
-    [['relet rollout approve gpu --wave 1 --yes', 'from a script']],
+    [
+      ['relet rollout approve gpu', 'shows what follows until the next stop, and asks'],
+      ['relet rollout approve gpu --wave 1 --yes', 'from a script'],
+    ],
   );
 
   why(
     add('abort', 'Stop a rollout for good; nodes keep what they have')
-      .argument('<SET>', 'set')
+      .argument('<SET>', 'name of a set')
       .addOption(revision())
       .option('-y, --yes', 'as with the other verbs; an abort never asks'),
   )
-    .addOption(json())
+    .addOption(result())
     .action(async (set, options) => (await import('./requests.js')).abort(set, options));
   why(
     add('retry', 'Roll out again what was halted, aborted or undone')
-      .argument('<SET>', 'set')
+      .argument('<SET>', 'name of a set')
       .addOption(revision())
       .option('-y, --yes', 'do not ask'),
   )
-    .addOption(json())
+    .addOption(result())
     .action(async (set, options) => (await import('./requests.js')).retry(set, options));
   why(
     add('undo', 'Take the revision back from all nodes that have it')
-      .argument('<SET>', 'set')
+      .argument('<SET>', 'name of a set')
       .addOption(revision())
       .option('-y, --yes', 'do not ask'),
   )
-    .addOption(json())
+    .addOption(result())
     .action(async (set, options) => (await import('./requests.js')).undo(set, options));
 
   withExamples(
     add('adopt', 'Give nodes to a set that were assigned their config by hand or by an earlier relet')
-      .argument('<SET>', 'set')
+      .argument('<SET>', 'name of a set')
       .argument('[NODE...]', 'nodes; all that the set selects when left out')
+      .option('-m, --why <TEXT>', 'a reason, kept in the history of each node')
       .option('-y, --yes', 'do not ask')
-      .addOption(json())
+      .addOption(result())
       .action(async (set, nodes, options) => (await import('./adopt.js')).adopt(set, nodes, options)),
     [['relet rollout adopt gpu', 'shows the nodes and asks first']],
   );

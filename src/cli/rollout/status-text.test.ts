@@ -1,4 +1,4 @@
-/** What a person reads about a rollout, on a terminal of 80 columns and in a pipe. */
+/** The status of a rollout, on a terminal of 80 columns and in a pipe. */
 import { expect, test } from 'vitest';
 import type { NodeConfigSet, NodeConfigSetSpec, NodeConfigSetStatus } from '../../api/node-config-set.js';
 import { createPaint } from '../terminal/terminal.js';
@@ -196,4 +196,25 @@ test('in a pipe it is one line', () => {
   expect(statusLine(set(underWay))).toBe(
     'gpu: progressing (BudgetSpent), wave 3/3, 10%: 4 of 40 nodes updated, 3 in trial, 2 not active yet, 2 excluded; waits for: 3 of 3 allowed unavailable: node-17 NotReady for 4m, node-3 and node-9 not yet active',
   );
+});
+
+test('a wave without nodes is shown as skipped', () => {
+  const [first, , third] = underWay.waves!;
+  const empty = { wave: 2, nodes: 1, assigned: 0, updated: 0, failed: 0, state: 'Pending' as const };
+  expect(page({ ...underWay, waves: [first!, empty, third!] })).toMatch(/^2 +0 +0 +0 +0 +Skipped, no nodes$/m);
+});
+
+test('a person who approved the wave is named, and whether the API server checked the name', () => {
+  const at = '2026-03-01T10:25:00Z';
+  const approved = { at, step: 'Approved', revision: 'gpu-5t8b9kd2m4', wave: 1, by: 'ann', why: 'looks good' } as const;
+  const lines = (steps: NodeConfigSetStatus['steps']) =>
+    statusText(set({ ...underWay, steps: steps! }), {
+      terminal: { ...terminal, columns: 200, width: 200 },
+      nowMs: Date.parse(now),
+    });
+  expect(lines([{ ...approved, verified: true }])).toContain(
+    'Last step:   ann approved wave 1 of revision gpu-5t8b9kd2m4: "looks good", 5m ago',
+  );
+  expect(lines([approved])).toContain('Last step:   ann (unverified) approved wave 1');
+  expect(lines([{ ...approved, step: 'Aborted' }, approved])).not.toContain('Last step');
 });

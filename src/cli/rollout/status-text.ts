@@ -1,11 +1,19 @@
 /** The rollout of a set as people read it: where it is, how long it takes, its waves, the nodes in trouble, and the next step. Pure. */
 
 import { setProgressReasons, setStalledReasons } from '../../api/condition-reasons.js';
-import type { Budget, NamedNode, NodeConfigSet, NodeConfigSetStatus, WaveStatus } from '../../api/node-config-set.js';
-import { type Assessment, assess, hasNoNodes } from '../../fleet/rollout-assessment.js';
-import { leftMs, soakMs } from '../../fleet/rollout-estimate.js';
-import { nextStep } from '../../fleet/rollout-step.js';
+import {
+  type Budget,
+  isEmptyWave,
+  type NamedNode,
+  type NodeConfigSet,
+  type NodeConfigSetStatus,
+  ownNodes,
+  type WaveStatus,
+} from '../../api/node-config-set.js';
 import { shortDuration } from '../../go/short-duration.js';
+import { type Assessment, assess, completionText, hasNoNodes, isIdle, nextStep } from '../../rollout/assessment.js';
+import { leftMs, soakMs } from '../../rollout/estimate.js';
+import { newestStep, stepText } from '../../rollout/steps.js';
 import { oneLine } from '../../visible-text.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
 import { type Column, tableLines } from '../terminal/output.js';
@@ -14,7 +22,7 @@ import type { Paint } from '../terminal/terminal.js';
 export interface StatusTextOptions {
   terminal: TextRoom;
   nowMs: number;
-  /** Of one node, as it reports it; undefined where no node is in trial. */
+  /** Trial length of one node, as it reports it; undefined if no node is in trial. */
   trialMs?: number | undefined;
 }
 
@@ -30,6 +38,7 @@ export function statusText(set: NodeConfigSet, options: StatusTextOptions): stri
     ['Completion', completionText(status)],
     ['Duration', durationText(set, options)],
     ['Budgets', budgetsText(status)],
+    ['Last step', lastStep(status, nowMs)],
     [assessment.kind === 'stopped' ? 'Because' : 'Waits for', waitsFor(set, assessment)],
     ['Next', nextStep(set, assessment)],
   ];
@@ -43,7 +52,15 @@ export function statusText(set: NodeConfigSet, options: StatusTextOptions): stri
   return sections.filter((text) => text !== '').join('\n\n');
 }
 
-/** What it waits for; a drain that has just begun has nothing to say yet. */
+/** Last step of a person, if the assessment does not name it: `ann approved wave 1 of revision 59d0d247cf, 5m ago`. */
+function lastStep({ steps, updateRevision }: NodeConfigSetStatus, nowMs: number): string | undefined {
+  const kinds = ['Approved', 'Retried', 'Resumed', 'Paused', 'Aborted', 'Undone'] as const;
+  const step = newestStep(steps, kinds, updateRevision);
+  if (step === undefined || ['Paused', 'Aborted', 'Undone'].includes(step.step)) return undefined;
+  return `${stepText(step)}, ${shortDuration(Math.max(0, nowMs - Date.parse(step.at)))} ago`;
+}
+
+/** Item of a drain with the reason why it waits; one that has just begun has none yet. */
 const drainItem = ({ name, message }: NamedNode) => ({ name, reason: message || 'cordoned' });
 
 /** One line, for a pipe: `gpu: wave 2/4, 12 of 40 nodes updated, 3 in trial; waits for …`. */
@@ -60,8 +77,11 @@ export function statusLine(set: NodeConfigSet): string {
   );
 }
 
-function headline(assessment: Assessment): string {
-  return assessment.kind === 'unseen' ? 'not seen by the controller yet' : `${assessment.kind} (${assessment.reason})`;
+export function headline(assessment: Assessment): string {
+  if (assessment.kind === 'unseen') return 'not seen by the controller yet';
+  const { kind, reason } = assessment;
+  const word = hasNoNodes(reason) ? 'no node selected' : isIdle(reason) ? 'waiting' : kind;
+  return `${word} (${reason})`;
 }
 
 function assessmentText({ status = {} }: NodeConfigSet, assessment: Assessment): string {
@@ -69,8 +89,12 @@ function assessmentText({ status = {} }: NodeConfigSet, assessment: Assessment):
   return isUnderWay ? `${headline(assessment)}, wave ${status.wave} of ${status.waves!.length}` : headline(assessment);
 }
 
-function paintAssessment(text: string, { kind }: Assessment, paint: Paint): string {
-  return kind === 'complete' ? paint.green(text) : kind === 'stopped' ? paint.red(text) : paint.yellow(text);
+/** An undo that is over is what somebody wanted. */
+function paintAssessment(text: string, assessment: Assessment, paint: Paint): string {
+  const { kind } = assessment;
+  const isWanted = 'reason' in assessment && assessment.reason === setStalledReasons.undone.reason;
+  if (kind === 'stopped' && !isWanted) return paint.red(text);
+  return kind === 'complete' && !hasNoNodes(assessment.reason) ? paint.green(text) : paint.yellow(text);
 }
 
 function revisionText({ updateRevision, rejectedRevision, revisions = [] }: NodeConfigSetStatus): string | undefined {
@@ -78,23 +102,6 @@ function revisionText({ updateRevision, rejectedRevision, revisions = [] }: Node
   const summary = revisions.find(({ revision }) => revision === updateRevision)?.summary;
   const rejected = rejectedRevision === updateRevision ? ' (rejected)' : '';
   return oneLine(`${updateRevision}${rejected}${summary === undefined ? '' : `, ${summary}`}`);
-}
-
-/** `30%: 12 of 40 nodes updated, 3 in trial, 1 failed`. Nodes that are excluded are not waited for. Undefined until they are counted. */
-function completionText(status: NodeConfigSetStatus): string | undefined {
-  if (status.selectedNodes === undefined) return undefined;
-  const total = Math.max(0, status.selectedNodes - (status.excludedNodes ?? 0));
-  const updated = status.updatedNodes ?? 0;
-  // 100% is for the end: 999 of 1000 is not it.
-  const percent = total === 0 ? 100 : Math.floor((100 * Math.min(updated, total)) / total);
-  const others: [number | undefined, string][] = [
-    [status.inTrialNodes, 'in trial'],
-    [status.pendingNodes, 'not active yet'],
-    [status.failedNodes, 'failed'],
-    [status.excludedNodes, 'excluded'],
-  ];
-  const rest = others.flatMap(([count, what]) => ((count ?? 0) > 0 ? [`${count} ${what}`] : []));
-  return [`${percent}%: ${updated} of ${total} nodes updated`, ...rest].join(', ');
 }
 
 function durationText(set: NodeConfigSet, { nowMs, trialMs }: StatusTextOptions): string | undefined {
@@ -171,14 +178,13 @@ function wavesTable(set: NodeConfigSet, nowMs: number, terminal: TextRoom): stri
   const { status = {}, spec } = set;
   const { waves = [] } = status;
   if (waves.length === 0) return '';
-  const rows = waves.map(
-    (wave, at): WaveRow => ({ ...wave, own: Math.max(0, wave.nodes - (waves[at - 1]?.nodes ?? 0)) }),
-  );
+  const rows = waves.map((wave, at): WaveRow => ({ ...wave, own: ownNodes(waves, at) }));
   const isStopped = assess(set).kind === 'stopped';
   const state = ({ wave, state, endedAt, failed }: WaveRow) => {
     const soak = soakMs(spec.strategy?.waves?.[wave - 1]?.soak);
     const left = state === 'Soaking' ? Date.parse(endedAt ?? '') + soak - nowMs : Number.NaN;
     if (left > 0) return `Soaking, ${shortDuration(left)} left`;
+    if (isEmptyWave(waves, wave - 1) && (state === 'Pending' || state === 'Done')) return 'Skipped, no nodes';
     if (state === 'Done' && failed > 0) return 'Done, with failures';
     return state === 'Rolling' && isStopped ? 'Stopped' : state;
   };

@@ -3,24 +3,26 @@
  * the rollout is complete or has stopped. Exit code 0: complete; 1: stopped; 3: neither yet, or not in time.
  */
 import { type NodeConfig, nodeConfigs } from '../../api/node-config.js';
-import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
+import { type NodeConfigSet, type NodeConfigSetStatus, nodeConfigSets } from '../../api/node-config-set.js';
 import { ApiError } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
-import { assess } from '../../fleet/rollout-assessment.js';
-import { leftMs } from '../../fleet/rollout-estimate.js';
 import { watchLoop } from '../../kube/watch.js';
+import { assess } from '../../rollout/assessment.js';
+import { leftMs } from '../../rollout/estimate.js';
 import type { ConnectionOptions } from '../command-line.js';
+import { followServer } from '../follow-server.js';
 import { type Session, withSession } from '../session.js';
-import { type Column, tableLines } from '../terminal/output.js';
-import { clearUp, isTerminal, printError, terminalFor, writeOut } from '../terminal/terminal.js';
+import { type Column, tableLines, writeResult } from '../terminal/output.js';
+import { clearUp, isTerminal, printError, terminalFor, wrapLines, writeOut } from '../terminal/terminal.js';
 import { listSets, readSet, setName } from './read-set.js';
-import { statusLine, statusText } from './status-text.js';
+import { resourceName, type ShownOutput } from './result.js';
+import { headline, statusLine, statusText } from './status-text.js';
 
 export interface StatusOptions extends ConnectionOptions {
   watch?: boolean;
   /** Milliseconds; only with watch. */
   timeout?: number;
-  output?: 'json';
+  output?: ShownOutput;
 }
 
 export const status = (word: string | undefined, options: StatusOptions): Promise<void> => {
@@ -49,7 +51,10 @@ async function show(session: Session, set: NodeConfigSet, { output }: StatusOpti
   const { terminal } = session;
   const trialMs = await readTrial(session, set);
   const nowMs = Date.now();
-  if (output === 'json') terminal.printDocument(JSON.stringify(statusObject(set, { nowMs, trialMs }), null, 2));
+  if (output !== undefined && output !== 'wide')
+    terminal.printDocument(
+      writeResult(output, statusObject(set, { nowMs, trialMs }), [resourceName(set.metadata.name)]),
+    );
   else terminal.print(statusText(set, { terminal, nowMs, trialMs }));
 }
 
@@ -74,7 +79,8 @@ async function readTrial({ client, signal }: Session, { status = {} }: NodeConfi
   if (name === undefined || status.waves?.[0]?.endedAt !== undefined) return undefined;
   try {
     const { status: node } = await client.get<NodeConfig>(nodeConfigs, { name }, { signal });
-    const { trial } = node ?? {};
+    const { trial, trialSeconds } = node ?? {};
+    if (trialSeconds !== undefined) return trialSeconds * 1000;
     const [change] = node?.changes ?? [];
     const ms = Date.parse(trial?.endsAt ?? '') - Date.parse(change?.at ?? '');
     return ms > 0 ? ms : undefined;
@@ -90,6 +96,8 @@ interface SetRow {
   nodes: string;
   wave: string;
   state: string;
+  status: NodeConfigSetStatus;
+  message: string;
 }
 
 const setColumns: Column<SetRow>[] = [
@@ -99,29 +107,40 @@ const setColumns: Column<SetRow>[] = [
   { title: 'STATE', cell: ({ state }) => state, gives: 'end' },
 ];
 
+const wideColumns: Column<SetRow>[] = [
+  { title: 'REVISION', cell: ({ status }) => status.updateRevision ?? '' },
+  { title: 'IN-TRIAL', cell: ({ status }) => String(status.inTrialNodes ?? 0) },
+  { title: 'FAILED', cell: ({ status }) => String(status.failedNodes ?? 0) },
+  { title: 'EXCLUDED', cell: ({ status }) => String(status.excludedNodes ?? 0) },
+  { title: 'MESSAGE', cell: ({ message }) => message },
+];
+
 async function showAll(session: Session, { output }: StatusOptions): Promise<void> {
   const { terminal } = session;
   const sets = await listSets(session);
   const nowMs = Date.now();
-  if (output === 'json')
+  if (output !== undefined && output !== 'wide') {
+    const names = sets.map(({ metadata }) => resourceName(metadata.name));
     return terminal.printDocument(
-      JSON.stringify(
+      writeResult(
+        output,
         sets.map((set) => statusObject(set, { nowMs })),
-        null,
-        2,
+        names,
       ),
     );
+  }
   if (sets.length === 0) return terminal.print("There are no sets; 'relet set --as-set NAME' writes one.");
-  terminal.print(tableLines(setColumns, sets.map(setRow), terminal.width).join('\n'));
+  const columns = output === 'wide' ? [...setColumns, ...wideColumns] : setColumns;
+  terminal.print(tableLines(columns, sets.map(setRow), terminal.width).join('\n'));
 }
 
 function setRow(set: NodeConfigSet): SetRow {
   const { status = {}, metadata } = set;
   const assessment = assess(set);
-  const state =
-    assessment.kind === 'unseen' ? 'not seen by the controller yet' : `${assessment.kind} (${assessment.reason})`;
+  const state = headline(assessment);
+  const message = 'message' in assessment ? assessment.message : '';
   const count = `${status.updatedNodes ?? 0}/${status.selectedNodes ?? 0}`;
-  return { name: metadata.name, nodes: count, wave: status.waveText ?? '', state };
+  return { name: metadata.name, nodes: count, wave: status.waveText ?? '', state, status, message };
 }
 
 /** Why the watch is over. */
@@ -133,7 +152,9 @@ async function follow(session: Session, first: NodeConfigSet, options: StatusOpt
   const { name } = first.metadata;
   const over = new AbortController();
   const page =
-    options.output === undefined && terminal.width !== undefined && isTerminal() ? livePage(session) : undefined;
+    (options.output ?? 'wide') === 'wide' && terminal.width !== undefined && isTerminal()
+      ? livePage(session)
+      : undefined;
   let [last, line] = [first, ''];
   const tell = (set: NodeConfigSet) => {
     last = set;
@@ -155,14 +176,14 @@ async function follow(session: Session, first: NodeConfigSet, options: StatusOpt
       signal: over.signal,
       onList: ([set]) => (set === undefined ? over.abort('deleted' satisfies End) : tell(set)),
       onChange: (type, set) => (type === 'DELETED' ? over.abort('deleted' satisfies End) : tell(set)),
-      onFailure: (error) => printError(`relet: cannot follow, trying again: ${(error as Error).message}`),
+      onFailure: followServer({ client, signal: over.signal, ...(page && { show: (line) => page.note(line) }) }),
     });
   } finally {
     clearTimeout(timer);
     page?.close();
     signal.removeEventListener('abort', onInterrupt);
   }
-  if (options.output === 'json') await show(session, last, options);
+  if (options.output !== undefined && options.output !== 'wide') await show(session, last, options);
   conclude(over.signal.reason as End, last, options);
 }
 
@@ -178,9 +199,12 @@ function conclude(end: End, set: NodeConfigSet, { timeout = 0 }: StatusOptions):
 function livePage(session: Session) {
   const { terminal } = session;
   let [set, trialMs, drawn]: [NodeConfigSet | undefined, number | undefined, number] = [undefined, undefined, 0];
+  let note = '';
   const draw = () => {
     if (set === undefined) return;
-    const lines = statusText(set, { terminal, nowMs: Date.now(), trialMs }).split('\n');
+    const text = statusText(set, { terminal, nowMs: Date.now(), trialMs });
+    // Above the page, which may be longer than the screen.
+    const lines = [...(note === '' ? [] : wrapLines(note, terminal.columns).split('\n')), ...text.split('\n')];
     // A cursor cannot go up to what has scrolled away.
     const most = Math.max(1, (process.stdout.rows || 24) - 2);
     const shown =
@@ -203,6 +227,10 @@ function livePage(session: Session) {
           },
           () => {},
         );
+    },
+    note(line: string) {
+      note = line;
+      draw();
     },
     /** The last page stays, whole. */
     close() {

@@ -1,4 +1,4 @@
-/** What a person reads about a change before saying yes. */
+/** The preview of a change, before it is confirmed. */
 import { expect, test } from 'vitest';
 import { impactOf, needsMeaning, themes } from '../../config/catalogue.js';
 import { previewChanges, summarize } from '../../fleet/preview.js';
@@ -27,6 +27,11 @@ test.each<[string, unknown, unknown, string]>([
   ['syncFrequency', '1m', '2m', 'Impact: kubelet restart. Running pods are not affected.'],
 ])('the impact of %s from %s to %s says of pods what is established', (path, before, after, impact) => {
   expect(text(path, before, after).split('\n\n')[1]).toBe(impact);
+});
+
+test('a change that only a boot can show to be wrong says that its trial cannot find out', () => {
+  expect(text('protectKernelDefaults', false, true)).toContain('    A trial cannot find out: A kubelet without it');
+  expect(text('protectKernelDefaults', true, false)).not.toContain('A trial cannot find out');
 });
 
 test('failing pods are named, at most five of them, within 80 columns', () => {

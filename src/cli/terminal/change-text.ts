@@ -39,7 +39,7 @@ export function previewText(preview: Preview, columns: number, paint: Paint = cr
 }
 
 function changeText(
-  { path, before, after, needs, why, risk, pods, dropped, unknown }: FieldChange,
+  { path, before, after, needs, why, risk, atBoot, pods, dropped, unknown }: FieldChange,
   columns: number,
   paint: Paint,
 ) {
@@ -51,6 +51,7 @@ function changeText(
     ...(needs === 'restart' ? [] : wrap(why, columns, '    ').split('\n')),
     ...(pods.kind === 'new containers only' ? wrap(podsText(pods)!, columns, '    ').split('\n') : []),
     ...(risk === undefined ? [] : wrap(`Risk: ${risk}`, columns, '    ').split('\n')),
+    ...(atBoot === undefined ? [] : wrap(`A trial cannot find out: ${atBoot}`, columns, '    ').split('\n')),
   ];
 }
 

@@ -33,6 +33,20 @@ describe('a table', () => {
     expect(lines[1]).toContain('failed');
   });
 
+  test('cuts the same config to the same text in each column', () => {
+    const two = (title: string, cell: (row: { from: string; to: string }) => string) =>
+      ({ title, cell, gives: 'start' }) as const;
+    const lines = tableLines(
+      [two('ASSIGNED', ({ to }) => to), two('ACTIVE', ({ from }) => from), { title: 'AGE', cell: () => '5m' }],
+      [
+        { from: 'kubelet-config-kg45k6g2cb', to: 'kubelet-config-kg45k6g2cb' },
+        { from: 'another-kubelet-config-5t8b9kd2m4', to: 'kubelet-config-5t8b9kd2m4' },
+      ],
+      46,
+    );
+    for (const line of lines.slice(1)) expect(new Set(line.split(/ +/).slice(0, 2)).size).toBe(1);
+  });
+
   test('is never cut to nothing, however narrow the terminal', () => {
     expect(tableLines(columns, rows, 5)[1]).toMatch(/^node-1 {5}\S{8} {3}\S+/);
   });

@@ -7,6 +7,8 @@ import { CannotRun } from '../../cannot-run.js';
 import { findAll, JsonPathError, parsePath, parseTemplate, printTemplate, valueText } from '../../go/json-path.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { asYaml } from '../../go/yaml/write.js';
+import { jsonText } from '../../json.js';
+import { byNaturalOrder } from '../../natural-order.js';
 import { oneLine } from '../../visible-text.js';
 
 export interface Column<T> {
@@ -16,6 +18,8 @@ export interface Column<T> {
   gives?: 'end' | 'middle' | 'start';
   /** Says it in fewer letters, where the cell would be cut. */
   brief?(row: T): string | undefined;
+  /** The fewest letters that it is cut to. */
+  least?: number;
   /** Left out where a terminal has no room for it. */
   optional?: boolean;
   /** Room to keep in a table that grows row by row, for what may come. */
@@ -78,7 +82,12 @@ function widthsWithin<T>(natural: readonly number[], columns: readonly Column<T>
     while (total() > width) {
       let widest = -1;
       for (const [at, column] of columns.entries())
-        if (may(column) && widths[at]! > least && (widest < 0 || widths[at]! > widths[widest]!)) widest = at;
+        if (
+          may(column) &&
+          widths[at]! > Math.max(least, column.least ?? 0) &&
+          (widest < 0 || widths[at]! > widths[widest]!)
+        )
+          widest = at;
       if (widest < 0) return;
       widths[widest]!--;
     }
@@ -87,6 +96,11 @@ function widthsWithin<T>(natural: readonly number[], columns: readonly Column<T>
   shrink(({ gives }) => gives === 'start', hashLength);
   shrink(({ gives }) => gives === 'end' || gives === 'middle', shortest);
   shrink(({ gives }) => gives !== undefined, shortest);
+  // The same config is cut to the same text in each column.
+  const isCut = (at: number) => widths[at]! > 0 && widths[at]! < natural[at]!;
+  const cutColumns = columns.flatMap(({ gives }, at) => (gives === 'start' && isCut(at) ? [at] : []));
+  const least = Math.min(...cutColumns.map((at) => widths[at]!));
+  for (const at of cutColumns) widths[at] = least;
   return widths;
 }
 
@@ -140,12 +154,19 @@ function readable(format: ObjectFormat): ObjectFormat {
   }
 }
 
+/** The result of a verb that is not an object of the API. `names`: what `-o name` prints. */
+export function writeResult(format: 'json' | 'yaml' | 'name', result: unknown, names: readonly string[] = []): string {
+  if (format === 'name') return names.join('\n');
+  const text = jsonText(result, 2);
+  return format === 'yaml' ? asYaml(JSON.parse(text)) : text;
+}
+
 interface Named {
   metadata: { name: string };
 }
 
 interface Shown<T> {
-  /** What `-o name` puts before the name. */
+  /** Prefix of names with `-o name`. */
   resource: string;
   objects: T[];
   /** One object was asked for by name: it is written by itself, without a list around it. */
@@ -188,7 +209,7 @@ export function sortByPath<T>(objects: T[], path: string): T[] {
   };
   const compare = (a: unknown, b: unknown): number => {
     if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? -1 : 1;
-    return typeof a === 'number' && typeof b === 'number' ? a - b : valueText(a).localeCompare(valueText(b));
+    return typeof a === 'number' && typeof b === 'number' ? a - b : byNaturalOrder(valueText(a), valueText(b));
   };
   return objects
     .map((object) => ({ object, value: key(object) }))

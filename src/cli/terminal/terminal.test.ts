@@ -34,7 +34,7 @@ class Screen {
 
   write(text: string): void {
     for (const [, up, clear, char] of text.matchAll(/\x1b\[(\d+)A|(\x1b\[J)|([^\x1b])/g)) {
-      // What has scrolled off the top cannot be reached.
+      // Lines that have scrolled off the top cannot be reached.
       if (up) this.#row = Math.max(this.#row - Number(up), this.lines.length - this.height, 0);
       else if (clear) this.lines.splice(this.#row, this.lines.length, this.lines[this.#row]!.slice(0, this.#column));
       else if (char === '\r') this.#column = 0;

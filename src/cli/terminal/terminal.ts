@@ -8,7 +8,7 @@ import { fstatSync, writeSync } from 'node:fs';
 import { oneLine, visible } from '../../visible-text.js';
 
 export interface Terminal {
-  /** What text is broken to. */
+  /** Width at which text is wrapped. */
   columns: number;
   /** The whole width; undefined when nobody looks. */
   width: number | undefined;
@@ -43,9 +43,13 @@ function openResultTerminal(): Terminal {
   };
 }
 
-/** With `-o`, the result is for a program. */
+/** With `-o`, the result is for a program; but for `-o wide`, with which nothing is cut. */
 export const terminalFor = ({ output }: { output?: string }): Terminal =>
-  output === undefined ? openTerminal() : openResultTerminal();
+  output === undefined
+    ? openTerminal()
+    : output === 'wide'
+      ? { ...openTerminal(), width: undefined }
+      : openResultTerminal();
 
 const ended = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
 
@@ -137,7 +141,7 @@ export type Paint = Record<keyof typeof styles, (text: string) => string>;
 export const createPaint = (isColoured: boolean): Paint =>
   isColoured ? styles : { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, cyan: plain };
 
-/** What goes to the terminal: our sequences as such, all others visible. */
+/** Text for the terminal: our sequences as such, all others visible. */
 export const render = (text: string): string =>
   text
     .split(ours)
@@ -212,12 +216,14 @@ export function hanging(text: string, room: Room, indent = 4): string {
 }
 
 export interface Progress {
-  /** What `name` does now. */
+  /** Sets the present step of `name`. */
   at(name: string, text: string): void;
   /** How it ended for `name`; the line stays. */
   end(name: string, text: string): void;
   /** The same with a line of its own words. */
   endWith(name: string, line: string): void;
+  /** A line about none of the names, for people: it stays. */
+  note(line: string): void;
   /** Stops drawing. Called in any case. */
   close(): void;
 }
@@ -248,6 +254,7 @@ function plainLines({ print }: Terminal, isQuiet: boolean): Progress {
     at: printUnlessQuiet,
     end: printUnlessQuiet,
     endWith: (_name, line) => print(line),
+    note: printError,
     close() {},
   };
 }
@@ -289,6 +296,7 @@ export function liveLines({ columns, paint }: Terminal, { now, rows, write }: Sc
       live.delete(name);
       draw(`${wrapLines(line, columns)}\n`);
     },
+    note: (line) => draw(`${wrapLines(line, columns)}\n`),
     close() {
       clearInterval(timer);
     },

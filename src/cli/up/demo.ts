@@ -125,7 +125,7 @@ interface Scene {
   command: string;
   /** The exit code it must end with. Default 0. */
   status?: number;
-  /** What it must print, with any white space as one space. */
+  /** Expected output, with any white space as one space. */
   shows: RegExp;
   /** Shown only where this program is installed. */
   needs?: string;

@@ -1,4 +1,4 @@
-/** What `relet up` prints, on a narrow terminal and in a pipe. */
+/** Output of `relet up`, on a narrow terminal and in a pipe. */
 import { expect, test } from 'vitest';
 import { forScreen } from './narrator.js';
 

@@ -1,4 +1,4 @@
-/** What `relet up` prints while it works: to the terminal, and to the process that started it in the background. */
+/** Progress of `relet up`: to the terminal, and to the process that started it in the background. */
 import { existsSync } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
 import pkg from '../../../package.json' with { type: 'json' };

@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
+import { checkLabelValue, checkQualifiedName } from '../../api/names.js';
 import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
@@ -55,6 +56,7 @@ export async function run(args: string[]): Promise<void> {
     .option('--nodes <N>', 'how many nodes: node-1, node-2 … (3)', wholeNumber(1, mostNodes))
     .option('--data-dir <DIR>', 'where everything is kept', defaultDataDir())
     .option('--kubelet-binary <PATH>', "a real kubelet, for one node ('hollow': the built-in stand-in)", programPath)
+    .option('--labels <LABELS>', 'labels of every node, as in pool=gpu,zone=a', parseLabels)
     .option('--port <N>', 'where the API server listens; 0: any (6443)', wholeNumber(0, 65_535))
     .option('--trial-duration <DURATION>', 'how long a config is on trial (10m)', duration)
     .option('--init-config-dir <DIR>', "local config of DKC alpha: a file named 'kubelet' in DIR", (dir) =>
@@ -68,7 +70,7 @@ export async function run(args: string[]): Promise<void> {
         'like Kubernetes before 1.22: references are in Node.spec.configSource',
       ).conflicts('nodeConfig'),
     )
-    // What --dynamic-kubelet-config was called in scripts written for 0.1.0.
+    // Name of --dynamic-kubelet-config in scripts written before 0.1.0.
     .addOption(new Option('--no-node-config').hideHelp())
     .option('--no-dashboard', 'serve no dashboard; otherwise a link that logs in once is printed')
     .option('--fresh', 'delete everything in the directory first')
@@ -211,6 +213,16 @@ function wholeNumber(least: number, most: number) {
     if (/^\d+$/.test(text) && number >= least && number <= most) return number;
     throw new InvalidArgumentError(`Must be a whole number from ${least} to ${most}.`);
   };
+}
+
+function parseLabels(text: string): Record<string, string> {
+  const pairs = text.split(',').map((word) => /^([^=]+)=(.*)$/.exec(word)?.slice(1) ?? [word]);
+  for (const [key = '', value] of pairs) {
+    const [problem] =
+      value === undefined ? ['it is not KEY=VALUE'] : [...checkQualifiedName(key), ...checkLabelValue(value)];
+    if (problem !== undefined) throw new InvalidArgumentError(`'${key}': ${problem}.`);
+  }
+  return Object.fromEntries(pairs);
 }
 
 function duration(text: string): string {

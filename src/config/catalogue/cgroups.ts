@@ -20,6 +20,7 @@ export const cgroups: Entries = {
     needs: 'reboot',
     why: treeMoves,
     risk: 'A root that does not exist stops the kubelet; two trees count the same memory twice.',
+    atBoot: 'A cgroup that exists now may not exist yet when the kubelet starts at a boot.',
   },
   cgroupsPerQOS: {
     what: 'Whether pods get cgroups of their own, below one for each QoS class.',
@@ -101,18 +102,22 @@ export const cgroups: Entries = {
     needs: 'restart',
     why: 'Checked at start.',
     risk: 'True on a host with swap is a crash loop.',
-    cases: [{ when: 'turned off', applies: isTurnedOff, risk: '' }],
+    atBoot: 'Swap that is off now is on after a boot where the host turns it on, as by /etc/fstab.',
+    cases: [{ when: 'turned off', applies: isTurnedOff, risk: '', atBoot: '' }],
   },
   protectKernelDefaults: {
     what: 'Whether the kubelet refuses to start, instead of setting them, when kernel settings differ from what it expects.',
     needs: 'restart',
     why: 'Checked at start.',
     risk: 'True on a host with other values of vm.overcommit_memory, vm.panic_on_oom, kernel.panic and the like is a crash loop.',
+    atBoot:
+      'A kubelet without it has set these kernel settings until the next boot: a trial passes, and the kubelet may exit at the boot.',
     cases: [
       {
         when: 'turned off',
         applies: isTurnedOff,
         risk: 'The kubelet writes the kernel settings that it expects, over those that the host has.',
+        atBoot: '',
       },
     ],
   },

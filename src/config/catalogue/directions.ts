@@ -48,10 +48,15 @@ export const isStaticMemory = (config: KubeletConfig): boolean => textAt(config,
 export const both = (situation: Situation, holds: (config: KubeletConfig) => boolean): boolean =>
   holds(situation.before) && holds(situation.after);
 
+/** Cached per situation: its pods are the same for each of its changes. */
+const failuresIn = new WeakMap<Situation, PodFailure[] | 'unknown'>();
+
 /** Undefined where pods or resources are not known. A reason may be a prefix: `OutOf`. */
 function rejections(situation: Situation, reasons: readonly string[]): PodFailure[] | undefined {
-  const failures = admissionFailures(situation);
-  return failures?.filter(({ reason }) => [...reasons, 'Preempting'].some((one) => reason.startsWith(one)));
+  const failures = failuresIn.get(situation) ?? admissionFailures(situation) ?? 'unknown';
+  failuresIn.set(situation, failures);
+  if (failures === 'unknown') return undefined;
+  return failures.filter(({ reason }) => [...reasons, 'Preempting'].some((one) => reason.startsWith(one)));
 }
 
 interface Rejecting {
@@ -62,7 +67,7 @@ interface Rejecting {
   reasons: readonly string[];
   why: string;
   risk: string;
-  /** Where no pod is rejected. */
+  /** Applies if no pod is rejected. */
   otherwise?: { risk: string; pods: PodsEffect['kind'] };
 }
 

@@ -5,7 +5,7 @@ import type { KubeletConfig, Minor } from '../model.js';
 import type { NodeFacts } from '../node-facts.js';
 
 /**
- * What changing a field on a live node needs, mildest first. relet restarts the kubelet for every change, so `restart` is
+ * Class of a change on a live node, mildest first. relet restarts the kubelet for every change, so `restart` is
  * the normal class: nothing else is needed. What the new value does to running pods is a PodsEffect.
  *
  * One criterion for values that are written when a pod or container is created: `restart`. Those that run keep the old value until
@@ -14,7 +14,7 @@ import type { NodeFacts } from '../node-facts.js';
  */
 export type Needs = 'none' | 'restart' | 'drain' | 'state-file' | 'reboot' | 'never';
 
-/** What was established about the pods that run. `unknown` is never shown as "not affected". */
+/** Established effect on the running pods. `unknown` is never shown as "not affected". */
 export type PodsEffect =
   | { kind: 'unaffected' }
   | { kind: 'new containers only' }
@@ -37,12 +37,14 @@ export interface Situation extends ImpactContext {
 
 export interface Impact {
   needs: Needs;
-  /** What it can need by what runs there, where that is not known. */
+  /** The most that it can need, if the running pods are not known. */
   mayNeed?: Needs;
   /** Why that much and not less. */
   why: string;
-  /** What can go wrong. Absent where a change in this direction has no risk of its own. */
+  /** Possible damage. Absent if a change in this direction has no risk of its own. */
   risk?: string;
+  /** Effects that only a boot of the host shows: a trial passes all the same. */
+  atBoot?: string;
   pods: PodsEffect;
 }
 
@@ -58,23 +60,27 @@ export interface Case {
   why?: string;
   /** '': none in this direction. */
   risk?: string;
+  /** '': nothing in this direction. */
+  atBoot?: string;
   pods?: PodsEffect['kind'] | ((change: Change, situation: Situation) => PodsEffect);
 }
 
 export interface Entry {
-  /** What the field is for. */
+  /** Purpose of the field. */
   what: string;
   needs: Needs;
   /** Why that much and not less. */
   why: string;
-  /** What can go wrong. */
+  /** Possible damage. */
   risk: string;
+  /** Effects that only a boot of the host shows, or its shutdown: a trial passes all the same. */
+  atBoot?: string;
   /**
    * Unless given: `unaffected` up to class restart, `unknown` above it. So an entry or a case of class restart says here what it
    * does to pods, unless it was found to do nothing to them.
    */
   pods?: PodsEffect['kind'];
-  /** Where a newer kubelet treats the field differently: the class and the reason from that minor on. */
+  /** Set if a newer kubelet treats the field differently: the class and the reason from that minor on. */
   later?: { from: Minor; needs: Needs; why: string };
   /** The first that applies wins. They come after `later`. */
   cases?: readonly Case[];

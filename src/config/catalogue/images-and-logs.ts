@@ -73,6 +73,7 @@ export const imagesAndLogs: Entries = {
     needs: 'reboot',
     why: 'Another runtime knows nothing of the containers of the old one. Those of DaemonSets and static pods survive a drain and hold ports and devices. The same socket written in another way, /var/run for /run, is not a change.',
     risk: 'A socket that does not answer stops the kubelet. Two runtimes with the same pods corrupt their state.',
+    atBoot: 'At a boot the runtime may open its socket later than the kubelet starts.',
   },
   imageServiceEndpoint: {
     what: 'Socket of the image service, when it is not the runtime itself.',

@@ -31,6 +31,7 @@ export const network: Entries = {
     needs: 'restart',
     why: 'The repairing loop is started, or not, at start.',
     risk: 'Off, chains that others rely on are not repaired any more; old ones stay until a reboot.',
+    atBoot: 'Chains that a kubelet has written stay until a boot, and who relies on them misses them only then.',
     pods: 'unknown',
   },
   iptablesMasqueradeBit: {

@@ -91,6 +91,7 @@ export const pods: Entries = {
     why: newSandboxes,
     pods: 'new containers only',
     risk: 'A file that points to a stub on loopback makes the cluster DNS ask itself. A missing file fails every new pod.',
+    atBoot: 'A file that another service writes may not be there yet when the kubelet starts at a boot.',
   },
   cpuCFSQuota: {
     what: 'Whether CPU limits are enforced by CFS quota.',
@@ -212,18 +213,21 @@ export const pods: Entries = {
     needs: 'restart',
     why: 'The kubelet takes its shutdown lock from systemd-logind, and raises the allowed delay there, at start.',
     risk: 'Without logind, or where the delay cannot be raised, it has no effect. Must not be shorter than the share for critical pods.',
+    atBoot: 'It takes effect only when the host shuts down.',
   },
   shutdownGracePeriodCriticalPods: {
     what: 'Share of shutdownGracePeriod that is kept for critical pods, at its end.',
     needs: 'restart',
     why: 'Taken by the shutdown manager at start.',
     risk: 'As long as the whole period, ordinary pods get no time at all.',
+    atBoot: 'It takes effect only when the host shuts down.',
   },
   shutdownGracePeriodByPodPriority: {
     what: 'Shutdown time by pod priority, instead of the two periods.',
     needs: 'restart',
     why: 'Taken by the shutdown manager at start.',
     risk: 'Set together with the two periods it is refused. The sum of all times must fit what logind allows.',
+    atBoot: 'It takes effect only when the host shuts down.',
   },
   'shutdownGracePeriodByPodPriority[].priority': {
     what: 'Lowest priority this time is for.',

@@ -31,7 +31,7 @@ const reservedCores = (config: KubeletConfig): number =>
 const shrinks =
   'Allocatable shrinks. The kubelet admits every pod again after a restart, oldest first, and not all of them fit.';
 
-/** Of systemReserved and kubeReserved, by resource and direction. */
+/** Cases of systemReserved and kubeReserved, by resource and direction. */
 const reserved = (which: 'system' | 'kube'): readonly Case[] => [
   {
     when: 'cpu, which reservedSystemCPUs replaces',
@@ -96,7 +96,7 @@ function mayHoldCPUs(change: Change, { after, facts }: Situation): boolean {
   return direction(change) === 1 && (facts.pods?.some(holds) ?? true);
 }
 
-/** Of systemReservedCgroup and kubeReservedCgroup: without enforcement nothing was written on the old one. */
+/** Cases of systemReservedCgroup and kubeReservedCgroup: without enforcement nothing was written on the old one. */
 const reservedCgroup = (which: 'system' | 'kube'): readonly Case[] => [
   {
     when: `${which}-reserved is not enforced`,
@@ -139,6 +139,7 @@ export const reservations: Entries = {
     needs: 'reboot',
     why: 'Limits already written on the old cgroup stay there.',
     risk: 'A cgroup that does not exist stops the kubelet when system-reserved is enforced; a wrong one starves what lives in it.',
+    atBoot: 'A cgroup that exists now may not exist yet when the kubelet starts at a boot.',
     cases: reservedCgroup('system'),
   },
   kubeReservedCgroup: {
@@ -146,6 +147,7 @@ export const reservations: Entries = {
     needs: 'reboot',
     why: 'Limits already written on the old cgroup stay there.',
     risk: 'A cgroup that does not exist stops the kubelet when kube-reserved is enforced; too small a limit kills the runtime.',
+    atBoot: 'A cgroup that exists now may not exist yet when the kubelet starts at a boot.',
     cases: reservedCgroup('kube'),
   },
   enforceNodeAllocatable: {

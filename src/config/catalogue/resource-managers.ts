@@ -5,7 +5,7 @@ import type { Case, Entries } from './entry.js';
 const cpuState = 'cpu_manager_state under the kubelet root directory';
 const memoryState = 'memory_manager_state under the kubelet root directory';
 
-/** Of what only the static CPU manager reads. */
+/** Case of fields that only the static CPU manager reads. */
 const withoutStaticCPU: Case = {
   when: 'the CPU manager policy is none',
   applies: (_change, situation) => both(situation, (config) => !isStaticCPU(config)),

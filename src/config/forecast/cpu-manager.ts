@@ -2,7 +2,7 @@
 
 import { quote } from '../../go/text.js';
 import type { Minor } from '../model.js';
-import { foreseeOptions, type Option } from './manager-options.js';
+import { forecastOptions, type Option } from './manager-options.js';
 import { entryPath, type Outlook } from './outlook.js';
 import { reservation } from './reservations.js';
 
@@ -17,7 +17,7 @@ export const cpuOptions: Record<string, Option> = {
   'prefer-align-cpus-by-uncorecache': { stages: [32, 34, 36], kind: 'bool' },
 };
 
-export function foreseeCPUManager(outlook: Outlook): void {
+export function forecastCPUManager(outlook: Outlook): void {
   const { view } = outlook;
   if (view.minor <= 25 && !view.gate('CPUManager')) return;
   const policy = view.text('cpuManagerPolicy');
@@ -50,10 +50,10 @@ export function foreseeCPUManager(outlook: Outlook): void {
       says: `unknown policy: "${policy}"`,
       remedy: 'use none or static, in lower case',
     });
-  else if (policy === 'static') foreseeStaticCPUs(outlook);
+  else if (policy === 'static') forecastStaticCPUs(outlook);
 }
 
-function foreseeStaticCPUs(outlook: Outlook): void {
+function forecastStaticCPUs(outlook: Outlook): void {
   const { view } = outlook;
   const reserved = reservation(view, 'cpu');
   const { cpus } = view.host;
@@ -68,7 +68,7 @@ function foreseeStaticCPUs(outlook: Outlook): void {
       why: `the static CPU manager cannot reserve more than the ${cpus} CPUs of this host`,
       remedy: 'reserve fewer CPUs',
     });
-  if (view.minor >= 22) foreseeStaticOptions(outlook);
+  if (view.minor >= 22) forecastStaticOptions(outlook);
 }
 
 const exclusive: readonly [Minor, string, string][] = [
@@ -78,10 +78,10 @@ const exclusive: readonly [Minor, string, string][] = [
   [32, 'prefer-align-cpus-by-uncorecache', 'distribute-cpus-across-numa'],
 ];
 
-function foreseeStaticOptions(outlook: Outlook): void {
+function forecastStaticOptions(outlook: Outlook): void {
   const { view } = outlook;
   const path = 'cpuManagerPolicyOptions';
-  foreseeOptions(outlook, path, cpuOptions, 'CPUManager');
+  forecastOptions(outlook, path, cpuOptions, 'CPUManager');
   const isOn = (name: string) => /^[1tT]/.test(String(view.map(path)[name] ?? ''));
   for (const [since, one, other] of exclusive)
     if (view.minor >= since && isOn(one) && isOn(other))

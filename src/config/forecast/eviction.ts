@@ -21,16 +21,16 @@ const signals: Record<string, Minor> = {
 export const evictionSignals = (minor: Minor): string[] =>
   Object.keys(signals).filter((name) => signals[name]! <= minor);
 
-export function foreseeEviction(outlook: Outlook): void {
+export function forecastEviction(outlook: Outlook): void {
   const { view } = outlook;
   for (const map of ['evictionHard', 'evictionSoft'] as const)
     for (const [signal, value] of Object.entries(view.map(map)))
-      if (isSignal(outlook, map, signal)) foreseeThreshold(outlook, entryPath(map, signal), signal, String(value));
+      if (isSignal(outlook, map, signal)) forecastThreshold(outlook, entryPath(map, signal), signal, String(value));
   for (const [signal, value] of Object.entries(view.map('evictionSoftGracePeriod')))
-    if (isSignal(outlook, 'evictionSoftGracePeriod', signal)) foreseeGracePeriod(outlook, signal, String(value));
+    if (isSignal(outlook, 'evictionSoftGracePeriod', signal)) forecastGracePeriod(outlook, signal, String(value));
   for (const [signal, value] of Object.entries(view.map('evictionMinimumReclaim')))
-    if (isSignal(outlook, 'evictionMinimumReclaim', signal)) foreseeReclaim(outlook, signal, String(value));
-  foreseeMissingGrace(outlook);
+    if (isSignal(outlook, 'evictionMinimumReclaim', signal)) forecastReclaim(outlook, signal, String(value));
+  forecastMissingGrace(outlook);
 }
 
 function isSignal(outlook: Outlook, map: string, signal: string): boolean {
@@ -49,10 +49,10 @@ function isSignal(outlook: Outlook, map: string, signal: string): boolean {
 /** The kubelet drops these two, and asks no grace period for them. */
 const isOff = (value: string) => value === '0%' || value === '100%';
 
-function foreseeThreshold(outlook: Outlook, path: string, signal: string, value: string): void {
+function forecastThreshold(outlook: Outlook, path: string, signal: string, value: string): void {
   if (isOff(value)) return;
   if (value.endsWith('%')) {
-    foreseePercentage(outlook, path, signal, value);
+    forecastPercentage(outlook, path, signal, value);
     return;
   }
   const quantity = outlook.quantity(path, value, 'write one such as 100Mi, or a percentage such as 5%');
@@ -75,7 +75,7 @@ function readPercentage(outlook: Outlook, path: string, value: string): number |
   return number;
 }
 
-function foreseePercentage(outlook: Outlook, path: string, signal: string, value: string): void {
+function forecastPercentage(outlook: Outlook, path: string, signal: string, value: string): void {
   const number = readPercentage(outlook, path, value);
   if (number === undefined) return;
   // Until 1.20 the kubelet compared a fraction of one with 100, so that only 10000% was too much.
@@ -94,7 +94,7 @@ function foreseePercentage(outlook: Outlook, path: string, signal: string, value
     });
 }
 
-function foreseeGracePeriod(outlook: Outlook, signal: string, value: string): void {
+function forecastGracePeriod(outlook: Outlook, signal: string, value: string): void {
   const path = entryPath('evictionSoftGracePeriod', signal);
   const period = tryParseDuration(value);
   if (period === undefined)
@@ -107,7 +107,7 @@ function foreseeGracePeriod(outlook: Outlook, signal: string, value: string): vo
     });
 }
 
-function foreseeReclaim(outlook: Outlook, signal: string, value: string): void {
+function forecastReclaim(outlook: Outlook, signal: string, value: string): void {
   const path = entryPath('evictionMinimumReclaim', signal);
   if (value.endsWith('%')) {
     const number = readPercentage(outlook, path, value);
@@ -128,7 +128,7 @@ function foreseeReclaim(outlook: Outlook, signal: string, value: string): void {
     });
 }
 
-function foreseeMissingGrace(outlook: Outlook): void {
+function forecastMissingGrace(outlook: Outlook): void {
   const periods = outlook.view.map('evictionSoftGracePeriod');
   for (const [signal, value] of Object.entries(outlook.view.map('evictionSoft')))
     if (!isOff(String(value)) && !Object.hasOwn(periods, signal))

@@ -5,17 +5,17 @@ import { print } from '../rules/bounds.js';
 import { isNamespaced } from '../rules/sysctls.js';
 import type { Outlook } from './outlook.js';
 
-export function foreseeLimits(outlook: Outlook): void {
-  foreseeFrequencies(outlook);
-  foreseeContainerLogs(outlook);
-  foreseeIptables(outlook);
-  foreseeUserNamespaces(outlook);
-  foreseeChoices(outlook);
-  foreseeSysctls(outlook);
-  foreseeClient(outlook);
+export function forecastLimits(outlook: Outlook): void {
+  forecastFrequencies(outlook);
+  forecastContainerLogs(outlook);
+  forecastIptables(outlook);
+  forecastUserNamespaces(outlook);
+  forecastChoices(outlook);
+  forecastSysctls(outlook);
+  forecastClient(outlook);
 }
 
-function foreseeFrequencies(outlook: Outlook): void {
+function forecastFrequencies(outlook: Outlook): void {
   const { view } = outlook;
   const sync = view.duration('syncFrequency');
   if (sync <= 0n)
@@ -39,7 +39,7 @@ function foreseeFrequencies(outlook: Outlook): void {
 }
 
 /** Until 1.23 docker rotated its own logs, and the kubelet did not look at these fields. */
-function foreseeContainerLogs(outlook: Outlook): void {
+function forecastContainerLogs(outlook: Outlook): void {
   const { view } = outlook;
   const rotates = view.minor >= 22 || view.gate('CRIContainerLogRotation');
   if (!rotates || (view.minor <= 23 && view.context.flags.get('container-runtime')?.at(-1) === 'docker')) return;
@@ -59,7 +59,7 @@ function foreseeContainerLogs(outlook: Outlook): void {
     });
 }
 
-function foreseeIptables(outlook: Outlook): void {
+function forecastIptables(outlook: Outlook): void {
   const { view } = outlook;
   if (view.minor > 27 || !view.bool('makeIPTablesUtilChains')) return;
   if (view.number('iptablesDropBit') === view.number('iptablesMasqueradeBit'))
@@ -71,7 +71,7 @@ function foreseeIptables(outlook: Outlook): void {
 }
 
 /** Each pod gets its own range of user ids, and there are 2^32 of them. 1.33 and 1.34 do not look at the chosen number. */
-function foreseeUserNamespaces(outlook: Outlook): void {
+function forecastUserNamespaces(outlook: Outlook): void {
   const { view } = outlook;
   if (view.minor < 30 || (view.minor >= 33 && !view.gate('UserNamespacesSupport'))) return;
   const chosen = 'userNamespaces.idsPerPod';
@@ -87,7 +87,7 @@ function foreseeUserNamespaces(outlook: Outlook): void {
   });
 }
 
-function foreseeChoices(outlook: Outlook): void {
+function forecastChoices(outlook: Outlook): void {
   const { view } = outlook;
   const strategy = view.text('configMapAndSecretChangeDetectionStrategy');
   if (view.minor >= 12 && !['Get', 'Cache', 'Watch'].includes(strategy))
@@ -121,7 +121,7 @@ function foreseeChoices(outlook: Outlook): void {
 }
 
 /** Only flags can set the burst to zero: a zero in the document is read as the default. A kubelet without an API does not mind. */
-function foreseeClient(outlook: Outlook): void {
+function forecastClient(outlook: Outlook): void {
   const { view } = outlook;
   if (view.minor < 16 || view.number('kubeAPIQPS') <= 0 || view.number('kubeAPIBurst') !== 0) return;
   const why = 'a burst of 0 leaves no request to kubeAPIQPS';
@@ -139,7 +139,7 @@ const dotted = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-
 const slashed = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]$/;
 
 /** Patterns of allowedUnsafeSysctls: their form, and whether the kernel keeps that sysctl per namespace. */
-function foreseeSysctls(outlook: Outlook): void {
+function forecastSysctls(outlook: Outlook): void {
   const { view } = outlook;
   if (view.minor < 16 || (view.minor <= 20 && !view.gate('Sysctls'))) return;
   for (const [index, pattern] of view.list('allowedUnsafeSysctls').map(String).entries()) {

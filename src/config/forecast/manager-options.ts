@@ -11,7 +11,7 @@ export interface Option {
 }
 
 /** Options that do not exist, are behind a gate that is off, or have a value nobody can read. */
-export function foreseeOptions(outlook: Outlook, field: string, known: Record<string, Option>, gates: string): void {
+export function forecastOptions(outlook: Outlook, field: string, known: Record<string, Option>, gates: string): void {
   const { view } = outlook;
   for (const [name, value] of Object.entries(view.map(field))) {
     const path = entryPath(field, name);

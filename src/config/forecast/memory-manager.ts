@@ -4,11 +4,11 @@ import { quote } from '../../go/text.js';
 import type { Outlook } from './outlook.js';
 import { reservation } from './reservations.js';
 
-export function foreseeMemoryManager(outlook: Outlook): void {
+export function forecastMemoryManager(outlook: Outlook): void {
   const { view } = outlook;
   if (view.minor < 21 || (view.minor <= 31 && !view.gate('MemoryManager'))) return;
   const policy = view.text('memoryManagerPolicy');
-  if (policy === 'Static') foreseeStaticMemory(outlook);
+  if (policy === 'Static') forecastStaticMemory(outlook);
   else if (policy !== 'None')
     outlook.stops('memoryManagerPolicy', {
       why: `${quote(policy)} is not a valid memory manager policy of a Linux node`,
@@ -20,8 +20,8 @@ export function foreseeMemoryManager(outlook: Outlook): void {
     });
 }
 
-/** What reservedMemory adds up to must equal what is held back from pods, for memory and for each size of huge pages. */
-function foreseeStaticMemory(outlook: Outlook): void {
+/** The sum of reservedMemory must equal the amount held back from pods, for memory and for each size of huge pages. */
+function forecastStaticMemory(outlook: Outlook): void {
   const { view } = outlook;
   const totals = reservedByNode(outlook);
   const heldBack = reservation(view, 'memory');

@@ -1,15 +1,15 @@
-/** Where a forecast writes what it sees, in relet's own words: the place, why the kubelet would stop, and what to do. */
+/** Collects the findings of a forecast, in relet's own words: the place, why the kubelet would stop, and what to do. */
 import { type Quantity, readQuantity } from '../../go/quantity.js';
 import { quote } from '../../go/text.js';
 import type { Finding } from '../model.js';
 import type { ConfigView } from '../rules/config-view.js';
 
 export interface Stop {
-  /** What is wrong, as a clause: `"5 %" is not a valid percentage`. */
+  /** The problem, as a clause: `"5 %" is not a valid percentage`. */
   why: string;
-  /** What to do instead, as an order: `write a number and %`. */
+  /** The remedy, as an order: `write a number and %`. */
   remedy: string;
-  /** What the kubelet prints before it exits, where that helps to find it in a log. */
+  /** Text that the kubelet prints before it exits, if that helps to find it in a log. */
   says?: string;
 }
 
@@ -27,6 +27,11 @@ export class Outlook {
       path,
       message: `${why}: validation accepts it, but the kubelet exits at startup${quoted}; ${remedy}`,
     });
+  }
+
+  /** This kubelet would start, and a cgroup of the host would get less than it uses now. */
+  starves(path: string, { why, remedy }: Pick<Stop, 'why' | 'remedy'>): void {
+    this.findings.push({ severity: 'error', source: 'relet', path, message: `${why}; ${remedy}`, starvesHost: true });
   }
 
   /** The quantity in a text that the kubelet reads only at start; undefined when it cannot, which is reported. */

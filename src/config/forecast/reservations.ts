@@ -1,4 +1,4 @@
-/** What is reserved from the node: the texts the kubelet reads at start, and whether the host has that much. */
+/** Resources reserved from the node: the texts that the kubelet reads at start, and whether the host has that much. */
 
 import { parseFloat32 } from '../../go/float.js';
 import { readQuantity } from '../../go/quantity.js';
@@ -8,13 +8,13 @@ import { entryPath, type Outlook } from './outlook.js';
 
 const giga = 1_000_000_000n;
 
-export function foreseeReservations(outlook: Outlook): void {
+export function forecastReservations(outlook: Outlook): void {
   for (const map of ['kubeReserved', 'systemReserved'] as const)
     for (const [name, value] of Object.entries(reservedIn(outlook.view, map)))
-      foreseeReserved(outlook, map, name, String(value));
+      forecastReserved(outlook, map, name, String(value));
   for (const [name, value] of Object.entries(outlook.view.map('qosReserved')))
-    foreseeQOSReserved(outlook, name, String(value));
-  foreseeCapacity(outlook);
+    forecastQOSReserved(outlook, name, String(value));
+  forecastCapacity(outlook);
 }
 
 /** reservedSystemCPUs replaces what both maps say of cpu, before they are read. */
@@ -24,7 +24,7 @@ function reservedIn(view: ConfigView, map: 'kubeReserved' | 'systemReserved'): R
   return cpu === undefined ? others : { cpu, ...others };
 }
 
-function foreseeReserved(outlook: Outlook, map: string, name: string, value: string): void {
+function forecastReserved(outlook: Outlook, map: string, name: string, value: string): void {
   const path = entryPath(map, name);
   const known = reservable(outlook.view);
   if (!known.includes(name)) {
@@ -50,7 +50,7 @@ function reservable(view: ConfigView): string[] {
 }
 
 /** Read also while the gate QOSReserved is off. */
-function foreseeQOSReserved(outlook: Outlook, name: string, value: string): void {
+function forecastQOSReserved(outlook: Outlook, name: string, value: string): void {
   const path = entryPath('qosReserved', name);
   const percent = /^([+-]?\d+)%+$/.exec(value)?.[1];
   if (name !== 'memory')
@@ -90,10 +90,11 @@ export function reservation(
   view: ConfigView,
   name: 'cpu' | 'memory' | 'ephemeral-storage',
   capacity: number | undefined = view.host.memoryBytes,
+  { withEviction = true } = {},
 ): bigint | undefined {
   const ranges = reservedCPUs(view);
   if (name === 'cpu' && ranges.length > 0) return BigInt(countCPUs(ranges)) * giga;
-  let total = name === 'cpu' ? 0n : evictionReserve(view, signalOf[name], capacity);
+  let total = name === 'cpu' || !withEviction ? 0n : evictionReserve(view, signalOf[name], capacity);
   for (const map of ['kubeReserved', 'systemReserved']) {
     const quantity = readQuantity(String(view.map(map)[name] ?? '0'));
     if (total === undefined || typeof quantity === 'string') return undefined;
@@ -125,7 +126,7 @@ function evictionReserve(view: ConfigView, signal: string, capacity: number | un
   return typeof quantity === 'string' ? undefined : quantity.nano;
 }
 
-function foreseeCapacity(outlook: Outlook): void {
+function forecastCapacity(outlook: Outlook): void {
   const { view } = outlook;
   const { cpus, memoryBytes } = view.host;
   const ranges = reservedCPUs(view);

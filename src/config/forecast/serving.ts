@@ -1,27 +1,27 @@
-/** What the kubelet listens on and talks to: addresses, ports, TLS, authorization, the container runtime. */
+/** Addresses, ports, TLS, authorization and the container runtime: everything that the kubelet listens on or connects to. */
 import { quote } from '../../go/text.js';
 import { goUrlError, schemeOf } from '../../go/url.js';
 import type { Outlook } from './outlook.js';
 
-export function foreseeServing(outlook: Outlook): void {
+export function forecastServing(outlook: Outlook): void {
   const { view } = outlook;
   const serves = view.get('enableServer') !== false;
   if (serves) {
-    foreseeCiphers(outlook);
-    foreseeCertificate(outlook);
+    forecastCiphers(outlook);
+    forecastCertificate(outlook);
   }
-  if (serves || view.number('readOnlyPort') > 0) foreseeAddress(outlook);
-  foreseePorts(outlook, serves);
-  foreseeAuthorization(outlook);
+  if (serves || view.number('readOnlyPort') > 0) forecastAddress(outlook);
+  forecastPorts(outlook, serves);
+  forecastAuthorization(outlook);
   if (view.minor >= 27)
-    for (const field of ['containerRuntimeEndpoint', 'imageServiceEndpoint']) foreseeEndpoint(outlook, field);
+    for (const field of ['containerRuntimeEndpoint', 'imageServiceEndpoint']) forecastEndpoint(outlook, field);
 }
 
 const required = ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256', 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256'];
 const isApproved = (suite: string) => /^TLS_(ECDHE_\w+_WITH_)?(AES_\d+_GCM|CHACHA20)_/.test(suite);
 
 /** Go's HTTP/2 server refuses a list without what the protocol requires; since Go 1.17 it no longer minds under TLS 1.3. */
-function foreseeCiphers(outlook: Outlook): void {
+function forecastCiphers(outlook: Outlook): void {
   const { view } = outlook;
   const suites = view.list('tlsCipherSuites').map(String);
   const isOldGo = view.minor <= 22;
@@ -41,7 +41,7 @@ function foreseeCiphers(outlook: Outlook): void {
     });
 }
 
-function foreseeCertificate(outlook: Outlook): void {
+function forecastCertificate(outlook: Outlook): void {
   const { view } = outlook;
   const [certificate, key] = ['tlsCertFile', 'tlsPrivateKeyFile'].map((field) => view.text(field));
   const lacking = certificate === '' ? 'tlsCertFile' : 'tlsPrivateKeyFile';
@@ -63,7 +63,7 @@ function foreseeCertificate(outlook: Outlook): void {
       });
 }
 
-function foreseeAddress(outlook: Outlook): void {
+function forecastAddress(outlook: Outlook): void {
   const address = outlook.view.text('address');
   if (address === '' || isAddress(address)) return;
   outlook.stops('address', {
@@ -79,7 +79,7 @@ export function isAddress(text: string): boolean {
   return /^[\da-f:.]+$/i.test(text) && text.includes(':') && URL.canParse(`http://[${text}]/`);
 }
 
-function foreseePorts(outlook: Outlook, serves: boolean): void {
+function forecastPorts(outlook: Outlook, serves: boolean): void {
   const { view } = outlook;
   const [port, readOnly, healthz] = ['port', 'readOnlyPort', 'healthzPort'].map((field) => view.number(field));
   if (serves && port === readOnly)
@@ -95,7 +95,7 @@ function foreseePorts(outlook: Outlook, serves: boolean): void {
     );
 }
 
-function foreseeAuthorization(outlook: Outlook): void {
+function forecastAuthorization(outlook: Outlook): void {
   const mode = outlook.view.text('authorization.mode');
   if (mode === 'AlwaysAllow' || mode === 'Webhook') return;
   outlook.stops('authorization.mode', {
@@ -106,7 +106,7 @@ function foreseeAuthorization(outlook: Outlook): void {
 }
 
 /** The runtime is reached by a unix socket; a bare path is read as one. */
-function foreseeEndpoint(outlook: Outlook, field: string): void {
+function forecastEndpoint(outlook: Outlook, field: string): void {
   const endpoint = outlook.view.text(field);
   if (endpoint === '' || outlook.view.host.os === 'windows') return;
   const isReadable = goUrlError(endpoint) === undefined;

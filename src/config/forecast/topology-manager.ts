@@ -1,6 +1,6 @@
 /** The topology manager: its policy until 1.19, its options, and how many NUMA nodes it can serve. */
 import { quote } from '../../go/text.js';
-import { foreseeOptions, type Option } from './manager-options.js';
+import { forecastOptions, type Option } from './manager-options.js';
 import type { Outlook } from './outlook.js';
 
 export const topologyOptions: Record<string, Option> = {
@@ -8,7 +8,7 @@ export const topologyOptions: Record<string, Option> = {
   'max-allowable-numa-nodes': { stages: [31, 31, 35], kind: 'numa-count' },
 };
 
-export function foreseeTopologyManager(outlook: Outlook): void {
+export function forecastTopologyManager(outlook: Outlook): void {
   const { view } = outlook;
   if (view.minor < 16 || (view.minor <= 26 && !view.gate('TopologyManager'))) return;
   const policy = view.text('topologyManagerPolicy');
@@ -19,7 +19,7 @@ export function foreseeTopologyManager(outlook: Outlook): void {
       says: `unknown policy: "${policy}"`,
       remedy: 'use none, best-effort, restricted or single-numa-node',
     });
-  if (view.minor >= 26) foreseeTopologyOptions(outlook, policy);
+  if (view.minor >= 26) forecastTopologyOptions(outlook, policy);
   const nodes = view.host.numaNodes ?? 0;
   const given = view.map('topologyManagerPolicyOptions')['max-allowable-numa-nodes'];
   const most = view.minor >= 31 ? Number(given ?? 8) : 8;
@@ -31,7 +31,7 @@ export function foreseeTopologyManager(outlook: Outlook): void {
     });
 }
 
-function foreseeTopologyOptions(outlook: Outlook, policy: string): void {
+function forecastTopologyOptions(outlook: Outlook, policy: string): void {
   const { view } = outlook;
   const field = 'topologyManagerPolicyOptions';
   if (!view.gate('TopologyManagerPolicyOptions')) {
@@ -43,5 +43,5 @@ function foreseeTopologyOptions(outlook: Outlook, policy: string): void {
     return;
   }
   // Since 1.28 nobody looks at them under the policy none.
-  if (policy !== 'none' || view.minor <= 27) foreseeOptions(outlook, field, topologyOptions, 'TopologyManager');
+  if (policy !== 'none' || view.minor <= 27) forecastOptions(outlook, field, topologyOptions, 'TopologyManager');
 }

@@ -1,4 +1,4 @@
-/** What the kubelet checks of its command line before it reads any document: feature gates, node labels, retired flags. */
+/** Checks of the kubelet's command line, made before it reads any document: feature gates, node labels, retired flags. */
 import { type GateError, type Gates, gateErrors, isGateOn } from '../gates.js';
 import type { CommandLine, Minor } from '../model.js';
 import { nameErrors, namespaceOf, valueErrors } from './label.js';

@@ -1,4 +1,4 @@
-/** What every rule reads: the config read as Go would, the minor, the gates and the host; and where it reports. */
+/** Input of every rule: the config read as Go would, the minor, the gates and the host; and the place to report to. */
 
 import { tryParseDuration } from '../../go/duration.js';
 import { isObject } from '../../json.js';
@@ -38,7 +38,7 @@ export class ConfigView {
     this.errors.push({ path, message });
   }
 
-  /** Where the kubelet reports only the first of several. */
+  /** For rules of which the kubelet reports only the first error. */
   reportFirst(errors: readonly RuleError[]): void {
     this.errors.push(...firstOf(errors));
   }

@@ -103,7 +103,7 @@ const reference = new RegExp(
   `^((?:${domain}/)?${component}(?:/${component})*)(?::(\\w[\\w.-]{0,127}))?(?:@(${digest}))?$`,
 );
 
-/** What the kubelet says against a pattern, `registry.example/team/*` or one image without tag and digest; undefined when it takes it. */
+/** The kubelet's error about a pattern, `registry.example/team/*` or one image without tag and digest; undefined when it accepts it. */
 function imagePatternError(pattern: string, minor: number): string | undefined {
   if (pattern !== pattern.trim()) return `leading/trailing spaces are not allowed: ${pattern}`;
   const isWildcard = pattern.endsWith('/*');

@@ -9,7 +9,7 @@ const nameRule = `${charset} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex
 const domainRule =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/** What is wrong with a qualified name such as `example.com/role`; empty when nothing is. */
+/** Errors in a qualified name such as `example.com/role`; empty for a valid one. */
 export function nameErrors(key: string): string[] {
   const parts = key.split('/');
   if (parts.length > 2)

@@ -21,11 +21,11 @@ export function checkQuotaPeriod(view: ConfigView): void {
       );
     return;
   }
-  const [least, said] = view.minor >= 26 ? [1_000_000n, '1ms'] : [1_000n, '1usec'];
+  const [least, leastText] = view.minor >= 26 ? [1_000_000n, '1ms'] : [1_000n, '1usec'];
   if (period < least || period > second)
     view.report(
       'cpuCFSQuotaPeriod',
-      `invalid configuration: ${name}${flag} ${shown} must be between ${said} and 1sec, inclusive`,
+      `invalid configuration: ${name}${flag} ${shown} must be between ${leastText} and 1sec, inclusive`,
     );
 }
 

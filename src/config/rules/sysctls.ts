@@ -34,7 +34,7 @@ export function checkDefaultSysctls(view: ConfigView): void {
 const known = `kernel.sem kernel.shmall kernel.shmmax kernel.shmmni kernel.shm_rmid_forced kernel.shm kernel.msgmax
   kernel.msgmnb kernel.msgmni kernel.msg`.split(/\s+/);
 
-/** Of a name, or of a pattern up to its first `*`. */
+/** Takes a name, or a pattern up to its first `*`. */
 export function isNamespaced(pattern: string, minor: number): boolean {
   const name = withDots(pattern).replace(/\*.*$/, '');
   if (/^(net|fs\.mqueue)\./.test(name)) return true;

@@ -1,4 +1,4 @@
-/** What a default that moves does to a node, where its value alone does not show it. */
+/** Effects of changed defaults on a node, if the value alone does not show them. */
 import type { ConfigView } from '../rules/config-view.js';
 
 export interface DefaultEffect {

@@ -5,7 +5,7 @@ import type { Minor } from '../model.js';
 export const gateGroups = ['AllAlpha', 'AllBeta'] as const;
 type Group = (typeof gateGroups)[number];
 
-/** What the group no longer does, or does as well; undefined where it is not set, or reaches the same gates. */
+/** Gates that the group no longer sets, or sets in addition; undefined if it is not set, or covers the same gates. */
 export function groupChange(group: Group, chosen: Gates, { from, to }: { from: Minor; to: Minor }): string | undefined {
   if (!Object.hasOwn(chosen, group)) return undefined;
   const [before, after] = [reachedBy(group, chosen, from), reachedBy(group, chosen, to)];

@@ -1,5 +1,5 @@
 /**
- * What a config means from a minor on although neither its text nor a default changes: fields that begin to have an effect, have
+ * Changes of meaning from a minor on although neither text nor default changes: fields that begin to have an effect, have
  * another one, or have none any more. Read in the kubelet's source on both sides of each minor.
  */
 import { flagAt } from '../flags.js';

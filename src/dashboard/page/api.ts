@@ -5,7 +5,7 @@ import { csrfHeader } from '../wire.js';
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';
   constructor(
-    /** Of the answer; 0 where there was none. */
+    /** Status of the answer; 0 if there was none. */
     readonly status: number,
     readonly reason: string,
     message: string,

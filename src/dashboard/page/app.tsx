@@ -159,9 +159,12 @@ function ThemeChoice() {
   );
 }
 
+/** `live`, or how old the data is. */
 function Connection() {
-  const { kind } = connection.value;
-  return <span class={`connection ${kind}`}>{kind}</span>;
+  const state = connection.value;
+  const age =
+    'sinceMs' in state && state.sinceMs !== undefined ? `${ageText(state.sinceMs, now.value)} old` : undefined;
+  return <span class={`connection ${state.kind}`}>{age ?? state.kind}</span>;
 }
 
 /** Old data looks like new data, so the page says which it is, and since when. */
@@ -174,7 +177,7 @@ function StaleBanner() {
       <strong>
         {sinceMs === undefined ? 'This tab gets no data.' : `This data is ${ageText(sinceMs, now.value)} old.`}
       </strong>{' '}
-      {state.why} The page continues automatically{' '}
+      {state.why} Nothing can be changed here meanwhile. The page continues automatically{' '}
       {state.kind === 'rejected' ? 'then' : 'as soon as it is reachable again'}.
     </div>
   );

@@ -1,4 +1,4 @@
-/** What a component reads from the server: the newest answer stays while the next one is on its way, so that nothing flickers. */
+/** Data of a component from the server: the newest answer stays until the next one arrives, so that nothing flickers. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure, get } from './api.js';
 
@@ -31,7 +31,7 @@ export function useResource<T>(path: string | undefined, version?: unknown): Res
     let isReading = false;
     let isDue = false;
     reader.current = async () => {
-      // What changes faster than it is answered is shown all the same, and read again.
+      // Data that changes faster than it is answered is shown all the same, and read again.
       isDue = true;
       if (isReading) return;
       isReading = true;

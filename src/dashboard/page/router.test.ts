@@ -1,4 +1,4 @@
-/** Where the person is, from the address below any base path. */
+/** The present page, from the address below any base path. */
 import { describe, expect, test } from 'vitest';
 import { link, placeOf } from './router.js';
 

@@ -1,4 +1,4 @@
-/** Where the person is: path and query below the base path, so that every view, filter and pair of a diff has a link of its own. */
+/** The present page: path and query below the base path, so that every view, filter and pair of a diff has a link of its own. */
 import { signal } from '@preact/signals';
 
 export interface Place {

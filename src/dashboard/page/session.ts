@@ -1,4 +1,4 @@
-/** Who is logged in, and what they may do: what they may not do is absent from the page. */
+/** The person who is logged in, and their rights: actions without a right are absent from the page. */
 import { effect, signal } from '@preact/signals';
 import type { Me } from '../wire.js';
 import { ApiFailure, get, loggedOut, post, setCsrf } from './api.js';

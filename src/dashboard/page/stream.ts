@@ -22,8 +22,8 @@ export const sets = signal<SetSummary[] | undefined>(undefined);
 /** Counts up when the permissions of the person changed. */
 export const accessVersion = signal(0);
 
-/** The server sends a heartbeat every 10 s. */
-const silentMs = 25_000;
+/** The server sends a heartbeat every 4 s. */
+const silentMs = 12_000;
 const firstRetryMs = 1000;
 const longestRetryMs = 15_000;
 /** A browser has six connections for a server over HTTP/1.1: a tab that nobody sees gives its own back, so that other tabs can load. */

@@ -1,4 +1,4 @@
-/** Who a person is and what they may do, as the API server answers: SelfSubjectReview and SelfSubjectAccessReview, with their credential. */
+/** Identity and rights of a person, as the API server answers: SelfSubjectReview and SelfSubjectAccessReview, with their credential. */
 import { configNamespace, nodeConfigs } from '../../api/node-config.js';
 import { nodeConfigSets } from '../../api/node-config-set.js';
 import { ApiError, isUnauthorized } from '../../api/status.js';
@@ -75,6 +75,9 @@ export async function readAccess(
     changeNodes,
   };
 }
+
+/** Any token of the cluster logs in, that of a pod too. */
+export const hasRights = (may: May): boolean => Object.values(may).some(Boolean);
 
 async function isAllowed(
   client: KubeClient,

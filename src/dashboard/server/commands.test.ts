@@ -1,11 +1,14 @@
 /** The commands of the buttons: fixed arguments, whatever the browser sends. */
 import { describe, expect, test } from 'vitest';
-import { commandText, kubeconfigOf, nodeCommand, rehearseWords, setCommand } from './commands.js';
+import { kubeconfigOf } from './children.js';
+import { commandText, nodeCommand, rehearseWords, setCommand } from './commands.js';
 
 describe('commands of a set', () => {
   test.each([
     ['approve', { revision: 'r1', wave: 2 }, 'relet rollout approve gpu --revision r1 --wave 2'],
     ['pause', {}, 'relet rollout pause gpu'],
+    ['approve', { wave: 1, why: 'good' }, 'relet rollout approve gpu --wave 1 --why good'],
+    ['pause', { why: 'noise' }, 'relet rollout pause gpu --why noise'],
     ['abort', { why: "it's wrong" }, "relet rollout abort gpu --why 'it'\\''s wrong'"],
     ['abort', { revision: 'r1' }, 'relet rollout abort gpu --revision r1'],
     ['retry', { revision: 'r1' }, 'relet rollout retry gpu --revision r1'],
@@ -39,7 +42,7 @@ describe('commands of a node', () => {
       words: ['hold', 'node-1', '--why', 'broken fan'],
       more: ['-o', 'json'],
     });
-    expect(nodeCommand('release', 'node-1', { why: 'x' }).words).toEqual(['release', 'node-1']);
+    expect(nodeCommand('release', 'node-1', { why: 'x' }).words).toEqual(['release', 'node-1', '--why', 'x']);
     expect(() => nodeCommand('hold', 'node-1', { why: '--all' })).toThrow();
   });
 

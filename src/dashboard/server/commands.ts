@@ -1,66 +1,11 @@
 /**
- * The commands behind the buttons: relet itself, as a child process with the credential of the session. A button does exactly what the
- * command that it shows does. Arguments are fixed, names are checked, and no shell reads them.
+ * The commands behind the buttons: relet itself (children.ts runs it). A button does exactly what the command that it shows does.
+ * Arguments are fixed, names are checked, and no shell reads them. Pure.
  */
 import { checkDnsSubdomain } from '../../api/names.js';
 import { impacts } from '../../api/node-annotations.js';
-import type { Connection } from '../../kube/connection.js';
 import { type ActionResult, type NodeVerb, nodeVerbs, type SetVerb, setVerbs } from '../wire.js';
-import { badRequest, RequestProblem } from './problem.js';
-import type { Session } from './sessions.js';
-
-export interface RunOptions {
-  /** The text of a kubeconfig; the child gets it as a file that only this user can read, and that is removed afterwards. */
-  kubeconfig: string;
-  stdin?: string;
-  timeoutMs: number;
-  signal: AbortSignal;
-  /** Of standard error, as it arrives. */
-  onLine?(line: string): void;
-}
-
-/** Never throws for what the command does. `code` is 2 where it could not be started or was ended. */
-export type RunRelet = (
-  args: string[],
-  options: RunOptions,
-) => Promise<{ code: number; stdout: string; stderr: string }>;
-
-const mostAtOnce = 2;
-
-/** With the credential of the session; at most two at the same time for each. */
-export async function runCommand(
-  run: RunRelet,
-  session: Session,
-  args: string[],
-  options: Omit<RunOptions, 'kubeconfig' | 'signal'> & { signal?: AbortSignal },
-) {
-  if (session.commands >= mostAtOnce)
-    throw new RequestProblem(429, {
-      reason: 'TooManyCommands',
-      message: 'Two commands of this session are running already.',
-      remedy: 'Wait until one of them has ended.',
-    });
-  session.commands++;
-  try {
-    const signal = options.signal ? AbortSignal.any([options.signal, session.over.signal]) : session.over.signal;
-    return await run(args, { ...options, signal, kubeconfig: kubeconfigOf(session.client.connection) });
-  } finally {
-    session.commands--;
-  }
-}
-
-/** JSON, which is YAML. Paths in it are absolute. */
-export function kubeconfigOf({ server, cluster, user, namespace }: Connection): string {
-  const name = 'dashboard';
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name, cluster: { ...cluster, server } }],
-    users: [{ name, user }],
-    contexts: [{ name, context: { cluster: name, user: name, namespace } }],
-    'current-context': name,
-  });
-}
+import { badRequest } from './problem.js';
 
 /** A verb with its arguments as a person types them, and what the child gets beside them. */
 export interface Command {
@@ -77,14 +22,15 @@ export function setCommand(verb: string, name: string, body: Body): Command {
   const asks = verb !== 'pause' && verb !== 'resume';
   if (asks && body.revision !== undefined) words.push('--revision', textOf(body, 'revision', 253));
   if (verb === 'approve' && body.wave !== undefined) words.push('--wave', String(countOf(body, 'wave')));
-  if (asks && verb !== 'approve' && body.why) words.push('--why', textOf(body, 'why', 200));
+  if (verb === 'approve' && body.dryRun === true) words.push('--dry-run=client');
+  if (body.why) words.push('--why', textOf(body, 'why', 200));
   return { words, more: [...(asks ? ['--yes'] : []), '-o', 'json'] };
 }
 
 export function nodeCommand(verb: string, name: string, body: Body): Command {
   if (!nodeVerbs.includes(verb as NodeVerb)) throw badRequest(`A node has no verb '${verb}'.`);
   const words = [verb, checkedName(name)];
-  if (verb === 'hold' && body.why) words.push('--why', textOf(body, 'why', 200));
+  if ((verb === 'hold' || verb === 'release') && body.why) words.push('--why', textOf(body, 'why', 200));
   if (verb === 'hold' || verb === 'release') return { words, more: ['-o', 'json'] };
   if (verb === 'dismiss') return { words, more: [] };
   if (verb === 'set') words.push(...fieldsOf(body));

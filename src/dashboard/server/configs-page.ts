@@ -13,7 +13,9 @@ import {
 } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { configMaps } from '../../kube/resource-type.js';
+import { byNaturalOrder } from '../../natural-order.js';
 import type { ConfigDetails, ConfigSummary } from '../wire.js';
+import type { Reader } from './reader.js';
 import { timeOf } from './row.js';
 import type { Session } from './sessions.js';
 import { timelineOf } from './timeline.js';
@@ -27,23 +29,34 @@ export async function listConfigs(session: Session, signal: AbortSignal): Promis
 
 const mostNodes = 100;
 
+export interface FoundConfig extends Pick<ConfigMap, 'metadata'> {
+  documents: ConfigDetails['documents'];
+}
+
+/** With the text of each key. */
+export async function configDocuments(
+  { client, signal }: Pick<Reader, 'client' | 'signal'>,
+  place: { namespace: string; name: string },
+): Promise<FoundConfig> {
+  const { metadata, data = {} } = await client.get<ConfigMap>(configMaps, place, { signal });
+  const documents = Object.entries(data).map(([key, text]) => [key, { text, isOverlay: isOverlay(text) }]);
+  return { metadata, documents: Object.fromEntries(documents) };
+}
+
 export async function configDetails(
   session: Session,
-  { namespace, name, signal, nowMs }: { namespace: string; name: string; signal: AbortSignal; nowMs: number },
+  found: FoundConfig,
+  { signal, nowMs }: { signal: AbortSignal; nowMs: number },
 ): Promise<ConfigDetails> {
-  const configMap = await session.client.get<ConfigMap>(configMaps, { namespace, name }, { signal });
   await session.view.listed(signal);
   const { nodes, sets } = session.view;
+  const { namespace = '', name } = found.metadata;
   const uses = usesOf(nodes.values(), sets.values());
-  const documents = Object.entries(configMap.data ?? {}).map(([key, text]) => [
-    key,
-    { text, isOverlay: isOverlay(text) },
-  ]);
   const all = timelineOf(nodes.values(), { from: 0, to: nowMs });
   return {
-    ...summaryOf(configMap, uses),
-    documents: Object.fromEntries(documents),
-    nodeNames: [...(uses.now.get(`${namespace}/${name}`) ?? [])].slice(0, mostNodes),
+    ...summaryOf(found, uses),
+    documents: found.documents,
+    nodeNames: [...(uses.now.get(`${namespace}/${name}`) ?? [])].sort(byNaturalOrder).slice(0, mostNodes),
     history: all.changes.filter(({ from, to }) => from === name || to === name).slice(0, mostNodes),
   };
 }
@@ -72,7 +85,7 @@ function usesOf(nodes: Iterable<ConfiguredNode>, sets: Iterable<NodeConfigSet>):
   return uses;
 }
 
-function summaryOf(configMap: ConfigMap, uses: Uses): ConfigSummary {
+function summaryOf(configMap: Pick<ConfigMap, 'metadata'>, uses: Uses): ConfigSummary {
   const key = keyOf(configMap);
   const now = uses.now.get(key) ?? new Set();
   const history = uses.history.get(key) ?? new Set();

@@ -1,5 +1,5 @@
 /**
- * What one person sees of the fleet: nodes as rows, and sets, kept up to date with their own credential while somebody looks.
+ * The fleet as one person sees it: nodes as rows, and sets, kept up to date with their own credential while somebody looks.
  *
  *   stopped ── a stream opens, or a request needs it ──► listing ──► synced ◄──► stale
  *      ▲                                                                │
@@ -11,6 +11,7 @@ import type { Clock } from '../../clock.js';
 import type { ConfigReferences, ConfiguredNode } from '../../fleet/configured-node.js';
 import type { KubeClient } from '../../kube/client.js';
 import { watchLoop } from '../../kube/watch.js';
+import { Targets } from '../../rollout/target.js';
 import { shorten } from '../../shorten.js';
 import { oneLine } from '../../visible-text.js';
 import type { May, Row } from '../wire.js';
@@ -43,7 +44,9 @@ export interface Staleness {
 
 const lingerMs = 30_000;
 const patienceMs = 30_000;
-type Source = 'fleet' | 'sets';
+const renewRowsMs = 60_000;
+/** `server`: it answers nobody. */
+type Source = 'fleet' | 'sets' | 'server';
 
 export class FleetView {
   readonly nodes = new Map<string, ConfiguredNode>();
@@ -56,6 +59,7 @@ export class FleetView {
   #lingering: AbortController | undefined;
   #synced = settable();
   #isListed = false;
+  #targets = new Targets();
 
   constructor(options: FleetViewOptions) {
     this.#options = options;
@@ -116,6 +120,7 @@ export class FleetView {
     // Requests that wait for the first list get the next one.
     if (this.#isListed) this.#synced = settable();
     this.#isListed = false;
+    this.#targets = new Targets();
     for (const map of [this.nodes, this.rows, this.sets, this.#failing]) map.clear();
   }
 
@@ -128,6 +133,12 @@ export class FleetView {
     if (may.seeFleet) void this.#watchNodes(signal);
     else this.#listedAll([]);
     if (may.seeSets) void this.#watchSets(signal);
+    void this.#renewRowsFromTimeToTime(signal);
+    void this.#options.client.followLiveness({
+      signal,
+      onSilent: ({ sinceMs, why }) => this.#fail('server', silentText(why), sinceMs),
+      onAnswer: () => this.#works('server'),
+    });
   }
 
   #linger(): void {
@@ -150,9 +161,6 @@ export class FleetView {
   }
 
   #watchSets(signal: AbortSignal): Promise<void> {
-    const tell = () => {
-      for (const listener of this.#listeners) listener.onSets();
-    };
     return watchLoop<NodeConfigSet>(this.#options.client, {
       type: nodeConfigSets,
       signal,
@@ -160,12 +168,12 @@ export class FleetView {
       onList: (present) => {
         this.sets.clear();
         for (const set of present) this.sets.set(set.metadata.name, set);
-        tell();
+        this.#setsChanged();
       },
       onChange: (type, set) => {
         if (type === 'DELETED') this.sets.delete(set.metadata.name);
         else this.sets.set(set.metadata.name, set);
-        tell();
+        this.#setsChanged();
       },
       // A cluster before 1.22, or one where only nodes were installed, has no sets.
       onFailure: (error) => (isNotFound(error) ? this.#works('sets') : this.#failed('sets', error)),
@@ -178,7 +186,7 @@ export class FleetView {
     this.rows.clear();
     for (const node of present) {
       this.nodes.set(node.name, node);
-      this.rows.set(node.name, rowOf(node));
+      this.rows.set(node.name, this.#row(node));
     }
     this.#isListed = true;
     this.#synced.resolve();
@@ -191,12 +199,41 @@ export class FleetView {
       this.rows.delete(node.name);
     } else {
       this.nodes.set(node.name, node);
-      const [before, row] = [this.rows.get(node.name), rowOf(node)];
       // Most changes of a Node are heartbeats.
-      if (before !== undefined && isSameRow(before, row)) return;
-      this.rows.set(node.name, row);
+      if (!this.#isChanged(node)) return;
     }
     for (const listener of this.#listeners) listener.onRow(node.name);
+  }
+
+  #row(node: ConfiguredNode): Row {
+    return rowOf(node, { nowMs: this.#options.clock.now(), isOutdated: this.#targets.isOutdated });
+  }
+
+  /** Its row is another one now. */
+  #isChanged(node: ConfiguredNode): boolean {
+    const [before, row] = [this.rows.get(node.name), this.#row(node)];
+    if (before !== undefined && isSameRow(before, row)) return false;
+    this.rows.set(node.name, row);
+    return true;
+  }
+
+  /** Rows depend on the time, by which an agent becomes silent, and on what sets want of nodes. */
+  #renewRows(): void {
+    for (const node of this.nodes.values())
+      if (this.#isChanged(node)) for (const listener of this.#listeners) listener.onRow(node.name);
+  }
+
+  async #renewRowsFromTimeToTime(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      await clock.sleep(renewRowsMs, signal).catch(() => {});
+      if (!signal.aborted) this.#renewRows();
+    }
+  }
+
+  #setsChanged(): void {
+    if (this.#targets.update(this.sets.values())) this.#renewRows();
+    for (const listener of this.#listeners) listener.onSets();
   }
 
   #failed(source: Source, error: unknown): void {
@@ -209,10 +246,14 @@ export class FleetView {
       onForbidden();
       return;
     }
-    const why = shorten(oneLine(error instanceof Error ? error.message : String(error)), 500);
+    this.#fail(source, error instanceof Error ? error.message : String(error), this.stale?.since ?? clock.now());
+  }
+
+  #fail(source: Source, text: string, since: number): void {
+    const why = shorten(oneLine(text), 500);
     const before = this.#failing.get(source);
     if (before?.why === why) return;
-    this.#failing.set(source, { since: before?.since ?? clock.now(), why });
+    this.#failing.set(source, { since: before?.since ?? since, why });
     for (const listener of this.#listeners) listener.onFreshness();
   }
 
@@ -221,6 +262,9 @@ export class FleetView {
     for (const listener of this.#listeners) listener.onFreshness();
   }
 }
+
+const silentText = (why: string): string =>
+  why === '' ? 'The API server does not answer.' : `The API server does not answer: ${why}.`;
 
 function withoutManagedFields(set: NodeConfigSet): NodeConfigSet {
   const { managedFields: _, ...metadata } = set.metadata;

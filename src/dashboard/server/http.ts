@@ -28,9 +28,18 @@ export function setSecurityHeaders(response: ServerResponse): void {
 export const asJson = (value: unknown): string =>
   JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? Number(part) : part));
 
+/** JSON that a child process has written already. */
+export class JsonText<T> {
+  constructor(readonly text: string) {}
+
+  read(): T {
+    return JSON.parse(this.text) as T;
+  }
+}
+
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' });
-  response.end(asJson(value));
+  response.end(value instanceof JsonText ? value.text : asJson(value));
 }
 
 /** A manifest of a set with a whole config in it; a ConfigMap cannot be larger. */

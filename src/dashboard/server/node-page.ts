@@ -6,36 +6,43 @@ import { DecodeError } from '../../config/decode.js';
 import { isWithin } from '../../config/field-path.js';
 import type { KubeletConfig } from '../../config/model.js';
 import { isOverlay } from '../../config/overlay.js';
-import { readHistory, undoTarget } from '../../fleet/config-history.js';
+import { hasFailed, isMark, readHistory, undoTarget } from '../../fleet/config-history.js';
 import { readPayload } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { minorOf, nodeConfigReader } from '../../fleet/node-configs.js';
 import { type DocumentName, documentChanges, documentNames, nodeDocument } from '../../fleet/node-documents.js';
 import { causeOfError, configEvents, readNodeFacts } from '../../fleet/node-facts.js';
+import { entryBy, historyOf, resultSentence, type ShownEntry } from '../../fleet/node-history.js';
 import { documentOf } from '../../fleet/payload.js';
 import { podsText, summarize } from '../../fleet/preview.js';
-import { owedText, stateSentence, troubleOf } from '../../fleet/state-text.js';
+import { readSets } from '../../fleet/read-sets.js';
+import { holdText, owedText, stateSentence, troubleOf } from '../../fleet/state-text.js';
+import { outdatedBy } from '../../rollout/target.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConfigDiff, ConfigDocument, ConfigName, NodeDetails, NodeVerb } from '../wire.js';
 import { commandText } from './commands.js';
 import { diffOf } from './config-diff.js';
 import { badRequest } from './problem.js';
+import type { Reader } from './reader.js';
 import { rowOf } from './row.js';
-import type { Session } from './sessions.js';
 
-export async function nodeDetails(session: Session, name: string, signal: AbortSignal): Promise<NodeDetails> {
-  const cluster = { client: session.client, references: session.references, signal };
-  const node = await session.references.get(name, { signal });
-  const [configs, events, cause] = await Promise.all([
-    readConfigs(cluster, node),
-    configEvents(cluster, name),
-    causeOfError(cluster, node),
+type Cluster = Parameters<typeof nodeDocument>[0];
+
+export async function nodeDetails(reader: Reader, name: string): Promise<NodeDetails> {
+  const { references, may, signal } = reader;
+  const node = await references.get(name, { signal });
+  const [configs, events, cause, sets] = await Promise.all([
+    readConfigs(reader, node),
+    configEvents(reader, name),
+    causeOfError(reader, node),
+    readSets(reader),
   ]);
   const { error, reason } = troubleOf(node);
-  const sentence = stateSentence(node);
-  const { unitNotice, upgradeRisk } = node;
+  const known = { nowMs: reader.nowMs, isOutdated: outdatedBy(sets) };
+  const sentence = stateSentence(node, known.nowMs);
+  const { unitNotice, upgradeRisk, bootRisk } = node;
   return {
-    row: rowOf(node),
+    row: rowOf(node, known),
     labels: node.labels,
     agentVersion: node.agentVersion ?? '',
     driver: node.driver ?? '',
@@ -44,14 +51,14 @@ export async function nodeDetails(session: Session, name: string, signal: AbortS
       error: { reason: reason ?? '', message: error, ...(cause !== undefined && { cause }), remedy: sentence },
     }),
     ...(node.held && { held: node.held }),
-    ...(node.hold && { hold: oneLine(node.hold.why) }),
+    ...(node.hold && { hold: holdText(node.hold).slice('held '.length) }),
     ...(node.owed && { owed: { text: owedText(node.owed, node.owed.left), since: node.owed.at } }),
-    notices: [unitNotice, upgradeRisk].filter((one) => one !== undefined),
+    notices: [unitNotice, upgradeRisk, bootRisk].filter((one) => one !== undefined),
     pinnedByFlags: node.pinnedByFlags ?? [],
     warnings: node.warnings,
     configs,
     kubeletLog: (node.kubeletLog ?? []).map(oneLine),
-    history: readHistory(node.history),
+    history: historyOf(node).map(shownEntry),
     events,
     commands: [
       { verb: 'describe', command: commandText(['describe', name]) },
@@ -59,20 +66,27 @@ export async function nodeDetails(session: Session, name: string, signal: AbortS
       { verb: 'history', command: commandText(['history', name]) },
       { verb: 'doctor', command: commandText(['doctor', name]) },
     ],
-    actions: session.may.changeNodes ? nodeActions(node) : [],
+    actions: may.changeNodes ? nodeActions(node) : [],
   };
+}
+
+function shownEntry(entry: ShownEntry): NodeDetails['history'][number] {
+  const { revision, at, verb, from, to, why } = entry;
+  const result = resultSentence(entry);
+  const isFailed = entry.result !== undefined && hasFailed(entry.result);
+  return { revision, at, by: entryBy(entry), verb, from, to, ...(why && { why }), result, isFailed };
 }
 
 /** Those that would do something. */
 export function nodeActions(node: ConfiguredNode): NodeDetails['actions'] {
   const { name } = node;
-  const history = readHistory(node.history);
+  const history = readHistory(node);
   const isTaken = membershipOf(node)?.isTaken === true;
   // Commands refuse to change a node that somebody holds.
   const isFree = node.hold === undefined;
   const target = undoTarget(history, refOf(node.configSource));
   // By its number: when the node is changed meanwhile, undo alone would go elsewhere.
-  const to = history.find((entry) => entry.to === target?.to)?.revision;
+  const to = history.find((entry) => entry.to === target?.to && !isMark(entry))?.revision;
   const offered: [NodeVerb, string[], boolean][] = [
     ['set', ['set', name, 'FIELD=VALUE'], isFree],
     ['undo', ['undo', name, ...(to === undefined ? [] : ['--to', String(to)])], isFree && target !== undefined],
@@ -88,9 +102,7 @@ export function nodeActions(node: ConfiguredNode): NodeDetails['actions'] {
   });
 }
 
-type Reader = Parameters<typeof nodeDocument>[0];
-
-async function readConfigs(cluster: Reader, node: ConfiguredNode): Promise<Record<ConfigName, ConfigDocument>> {
+async function readConfigs(cluster: Cluster, node: ConfiguredNode): Promise<Record<ConfigName, ConfigDocument>> {
   const entries = await Promise.all(
     documentNames.map(async (which): Promise<[ConfigName, ConfigDocument]> => {
       const source = sourceOf(node, which);
@@ -120,12 +132,11 @@ function explained(error: unknown): string {
 
 /** `from` and `to`: one of the configs of the node, or NAMESPACE/NAME/KEY of a ConfigMap, such as one of its history. */
 export async function nodeDiff(
-  session: Session,
+  cluster: Cluster,
   name: string,
-  { from, to, signal }: { from: string; to: string; signal: AbortSignal },
+  { from, to }: { from: string; to: string },
 ): Promise<ConfigDiff> {
-  const cluster = { client: session.client, references: session.references, signal };
-  const node = await session.references.get(name, { signal });
+  const node = await cluster.references.get(name, { signal: cluster.signal });
   const minor = minorOf(node);
   const [before, after, facts] = await Promise.all([
     readDocument(cluster, node, from),
@@ -142,7 +153,7 @@ export async function nodeDiff(
 }
 
 /** As the kubelet of the node would be started with it; an overlay is merged into its local config. */
-async function readDocument(cluster: Reader, node: ConfiguredNode, word: string): Promise<KubeletConfig> {
+async function readDocument(cluster: Cluster, node: ConfiguredNode, word: string): Promise<KubeletConfig> {
   const isName = (documentNames as readonly string[]).includes(word);
   const ref = isName ? undefined : parseRef(word);
   if (!isName && ref === undefined)

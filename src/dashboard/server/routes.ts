@@ -1,30 +1,19 @@
-/** What the page can ask for, one line for each path. A route gets a session, and throws a problem where it cannot answer. */
+/** Routes of the page, one line for each path. A route gets a session, and throws a problem if it cannot answer. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkDnsLabel, checkDnsSubdomain } from '../../api/names.js';
 import type { Clock } from '../../clock.js';
-import { findConfigMap } from '../../fleet/config-maps.js';
 import { isObject } from '../../json.js';
-import type { ActionResult, Me, PlanAnswer, RehearsalLine, UpgradeAnswer } from '../wire.js';
-import {
-  actionResult,
-  commandText,
-  nodeCommand,
-  type RunRelet,
-  readJsonText,
-  rehearseWords,
-  runCommand,
-  setCommand,
-} from './commands.js';
-import { payloadDiff } from './config-diff.js';
+import type { ActionResult, Me, PlanAnswer, RehearsalLine, RolloutPlan, UpgradeAnswer } from '../wire.js';
+import type { AnswerArguments, AnswerName } from './answers.js';
+import type { Children } from './children.js';
+import { actionResult, commandText, nodeCommand, readJsonText, rehearseWords, setCommand } from './commands.js';
 import { configDetails, listConfigs } from './configs-page.js';
-import { asJson, readJson } from './http.js';
-import { nodeDetails, nodeDiff } from './node-page.js';
+import { asJson, type JsonText, readJson } from './http.js';
 import { badRequest, problemOf, RequestProblem } from './problem.js';
 import { labelsOf, selectionOf } from './selection.js';
 import type { Session } from './sessions.js';
-import { setDetails } from './set-page.js';
 import { timelineOf } from './timeline.js';
-import { baseIn, checkBase, manifestIn, writeSet } from './write-set.js';
+import { baseIn, checkBase, manifestIn } from './write-set.js';
 
 export interface RouteContext {
   session: Session;
@@ -35,7 +24,7 @@ export interface RouteContext {
   response: ServerResponse;
   /** Fires when the browser has gone, or the session ended. */
   signal: AbortSignal;
-  run: RunRelet;
+  children: Children;
   clock: Clock;
   readOnly: boolean;
   version: string;
@@ -58,24 +47,30 @@ const route = (method: Route['method'], path: string, answer: Route['answer']): 
 
 export const routes: readonly Route[] = [
   route('GET', 'me', ({ session, readOnly, version }) => meOf(session, { readOnly, version })),
-  route('GET', 'nodes/*', ({ session, names, signal }) => nodeDetails(session, objectName(names[0]!), signal)),
-  route('GET', 'nodes/*/diff', ({ session, names, query, signal }) =>
-    nodeDiff(session, objectName(names[0]!), { from: param(query, 'from'), to: param(query, 'to'), signal }),
-  ),
+  route('GET', 'nodes/*', (context) => answer(context, 'node', { name: objectName(context.names[0]!) })),
+  route('GET', 'nodes/*/diff', (context) => {
+    const { names, query } = context;
+    const name = objectName(names[0]!);
+    return answer(context, 'nodeDiff', { name, from: param(query, 'from'), to: param(query, 'to') });
+  }),
   route('POST', 'nodes/*/*', changeNode),
   route('POST', 'sets/plan', planSet),
   route('POST', 'sets/rehearse', rehearseSet),
   route('POST', 'sets', startSet),
-  route('GET', 'sets/*', ({ session, names, signal, clock }) =>
-    setDetails(session, objectName(names[0]!), { nowMs: clock.now(), signal }),
-  ),
+  route('GET', 'sets/*', (context) => answer(context, 'set', { name: objectName(context.names[0]!) })),
   route('POST', 'sets/*/*', steerSet),
   route('GET', 'configs', ({ session, signal }) => listConfigs(session, signal)),
-  route('GET', 'configs/diff', diffConfigs),
-  route('GET', 'configs/*/*', ({ session, names, signal, clock }) => {
+  route('GET', 'configs/diff', (context) => {
+    const { query } = context;
+    const kubelet = query.get('kubelet') ?? undefined;
+    return answer(context, 'configDiff', { a: param(query, 'a'), b: param(query, 'b'), kubelet });
+  }),
+  route('GET', 'configs/*/*', async (context) => {
+    const { session, names, signal, clock } = context;
     const [namespace, name] = [names[0]!, objectName(names[1]!)];
     if (checkDnsLabel(namespace).length > 0) throw badRequest('This cannot be the name of a namespace.');
-    return configDetails(session, { namespace, name, signal, nowMs: clock.now() });
+    const found = await answer(context, 'configDocuments', { namespace, name });
+    return configDetails(session, found.read(), { signal, nowMs: clock.now() });
   }),
   route('GET', 'select', async ({ session, query, signal }) => {
     await session.view.listed(signal);
@@ -157,12 +152,19 @@ async function steerSet(context: RouteContext): Promise<ActionResult> {
   return actionResult(command, await runFor(context, [...command.words, ...command.more], { timeoutMs: changeMs }));
 }
 
-const runFor = ({ run, session }: RouteContext, args: string[], options: { timeoutMs: number; stdin?: string }) =>
-  runCommand(run, session, args, options);
+/** Not ended when the browser goes away: nobody would know how far a change came. */
+const runFor = ({ children, session }: RouteContext, args: string[], options: { timeoutMs: number; stdin?: string }) =>
+  children.run({ session, args, kind: 'command', ...options });
 
-async function startSet({ readOnly, request, session, signal }: RouteContext): Promise<ActionResult> {
-  if (readOnly) notOffered();
-  return writeSet({ client: session.client, signal }, await readJson(request));
+const answer = <Name extends AnswerName>(
+  { children, ...context }: RouteContext,
+  name: Name,
+  given: AnswerArguments<Name>,
+) => children.answer(context, name, given);
+
+async function startSet(context: RouteContext): Promise<JsonText<ActionResult>> {
+  if (context.readOnly) notOffered();
+  return answer(context, 'writeSet', { body: await readJson(context.request) });
 }
 
 async function planSet(context: RouteContext): Promise<PlanAnswer> {
@@ -174,7 +176,8 @@ async function planSet(context: RouteContext): Promise<PlanAnswer> {
   const { stdout, stderr } = await runFor(context, words, { timeoutMs: planMs, stdin });
   const plan = readJsonText(stdout);
   const command = commandText(['rollout', 'plan', 'set.yaml']);
-  return isObject(plan) ? { command, plan } : { command, problem: problemText(stderr) };
+  // Printed by this very version of relet.
+  return isObject(plan) ? { command, plan: plan as unknown as RolloutPlan } : { command, problem: problemText(stderr) };
 }
 
 const problemText = (stderr: string): string =>
@@ -185,7 +188,7 @@ const problemText = (stderr: string): string =>
 
 /** Lines of JSON while it runs; the browser ends it by going away. */
 async function rehearseSet(context: RouteContext): Promise<undefined> {
-  const { session, run, response, signal, request } = context;
+  const { session, children, response, signal, request } = context;
   const body = await readJson(request);
   const stdin = manifestIn(body);
   const words = rehearseWords(body);
@@ -197,7 +200,10 @@ async function rehearseSet(context: RouteContext): Promise<undefined> {
   response.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8', 'x-accel-buffering': 'no' });
   send({ kind: 'started', command: commandText(words.map((word) => (word === '-' ? 'set.yaml' : word))) });
   try {
-    const { stdout, stderr } = await runCommand(run, session, [...words, '--progress=json', '-o', 'json'], {
+    const { stdout, stderr } = await children.run({
+      session,
+      args: [...words, '--progress=json', '-o', 'json'],
+      kind: 'rehearsal',
       timeoutMs: rehearseMs,
       stdin,
       signal,
@@ -213,17 +219,6 @@ async function rehearseSet(context: RouteContext): Promise<undefined> {
   }
   response.end();
   return undefined;
-}
-
-/** `a` and `b`: NAMESPACE/NAME of a ConfigMap, with /KEY where it has several. */
-async function diffConfigs({ session, query, signal }: RouteContext) {
-  const read = async (word: string) => {
-    const [namespace = '', name = '', key] = word.split('/');
-    const cluster = { client: session.client, signal, namespace };
-    return { name: word, text: (await findConfigMap(cluster, `${namespace}/${name}`, key)).text };
-  };
-  const [a, b] = await Promise.all([read(param(query, 'a')), read(param(query, 'b'))]);
-  return payloadDiff(a, b, query.get('kubelet') ?? undefined);
 }
 
 async function checkUpgrade(context: RouteContext): Promise<UpgradeAnswer> {

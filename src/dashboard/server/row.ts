@@ -1,10 +1,11 @@
 /** One node of the fleet as a row, and one set as a summary. Short: there may be 15,000 of them. Pure. */
 import { refOf } from '../../api/config-ref.js';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
-import { type ConfiguredNode, configState, membershipOf } from '../../fleet/configured-node.js';
-import { assess } from '../../fleet/rollout-assessment.js';
-import { leftMs } from '../../fleet/rollout-estimate.js';
-import { configuredAt, isHeld, troubleOf } from '../../fleet/state-text.js';
+import { agentPresence } from '../../fleet/agent-presence.js';
+import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
+import { configuredAt, isHeld, type Known, nodeState, troubleOf } from '../../fleet/state-text.js';
+import { assess, completionText } from '../../rollout/assessment.js';
+import { leftMs } from '../../rollout/estimate.js';
 import { shorten } from '../../shorten.js';
 import { oneLine } from '../../visible-text.js';
 import type { Row, SetSummary } from '../wire.js';
@@ -14,17 +15,18 @@ const longestText = 300;
 const text = (value: string | undefined): string => shorten(oneLine(value ?? ''), longestText);
 const zoneLabels = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone'];
 
-export function rowOf(node: ConfiguredNode): Row {
+export function rowOf(node: ConfiguredNode, known: Known): Row {
   const membership = membershipOf(node);
-  const state = configState(node);
+  const state = nodeState(node, known);
+  const presence = agentPresence(node, known.nowMs);
   const name = (source: ConfiguredNode['configSource']) => text(refOf(source)?.name ?? 'local');
   const { status } = node;
   return {
     name: node.name,
     state,
     assigned: name(node.unset ? status.assigned : node.configSource),
-    active: name(status.active),
-    lastKnownGood: name(status.lastKnownGood),
+    active: presence.kind === 'Present' ? name(status.active) : 'unknown',
+    lastKnownGood: presence.kind === 'Present' ? name(status.lastKnownGood) : 'unknown',
     set: text(membership?.claim.set),
     wave: membership?.claim.wave ?? 0,
     taken: membership?.isTaken ?? false,
@@ -33,6 +35,7 @@ export function rowOf(node: ConfiguredNode): Row {
     ready: node.ready === 'True',
     held: isHeld(node),
     since: timeOf(configuredAt(node)),
+    silentSince: presence.kind === 'Silent' ? presence.sinceMs : 0,
     trialEndsAt: state === 'trial' ? timeOf(node.trialEndsAt) : 0,
     error: text(troubleOf(node).error),
   };
@@ -65,6 +68,7 @@ export function summaryOf(set: NodeConfigSet, nowMs: number): SetSummary {
       failed: status.failedNodes ?? 0,
       excluded: status.excludedNodes ?? 0,
     },
+    completion: completionText(status) ?? '',
     revision: text(updateRevision),
     summary: text(revision?.summary),
     startedAt: timeOf(revision?.startedAt),

@@ -1,6 +1,7 @@
 /** Which nodes a selector means, and which labels there are, for a person who writes a set. Pure. */
 import { matchesLabels, parseLabelSelector, SelectorError } from '../../api/label-selector.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
+import { byName, byNaturalOrder } from '../../natural-order.js';
 import type { LabelKey, Selection } from '../wire.js';
 import { badRequest } from './problem.js';
 
@@ -14,8 +15,7 @@ export function selectionOf(nodes: Iterable<ConfiguredNode>, selector: string): 
   const count = (counts: Record<string, number>, key: string) => {
     counts[key] = (Object.hasOwn(counts, key) ? counts[key]! : 0) + 1;
   };
-  for (const node of nodes) {
-    if (!matches(node.labels)) continue;
+  for (const node of [...nodes].filter(({ labels }) => matches(labels)).sort(byName)) {
     selection.count++;
     if (selection.names.length < mostNames) selection.names.push(node.name);
     count(selection.kubelets, node.kubeletVersion);
@@ -43,7 +43,7 @@ export function labelsOf(nodes: Iterable<ConfiguredNode>): LabelKey[] {
       keys.set(key, values.set(value, (values.get(value) ?? 0) + 1));
     }
   return [...keys]
-    .sort(([a], [b]) => a.localeCompare(b))
+    .sort(([a], [b]) => byNaturalOrder(a, b))
     .slice(0, mostKeys)
     .map(([key, values]) => ({
       key,

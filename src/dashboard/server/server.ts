@@ -12,9 +12,10 @@ import type { KubeClient } from '../../kube/client.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
 import { csrfHeader, type Problem } from '../wire.js';
-import type { RunRelet } from './commands.js';
+import { Children, type RunRelet } from './children.js';
 import { readJson, sendJson, setSecurityHeaders } from './http.js';
 import { readPageFiles } from './page-files.js';
+import { Places } from './places.js';
 import { badRequest, problemOf, RequestProblem } from './problem.js';
 import {
   cookieName,
@@ -44,11 +45,13 @@ export interface DashboardOptions {
   proxyHeader?: string;
   /** Addresses. */
   trustedProxies: readonly string[];
-  /** Of the built page. */
+  /** Directory of the built page. */
   pageDir: string;
   /** With this token; without one, as the person who started the server. Undefined: that is not offered. */
   connect(token?: string): KubeClient | undefined;
   run: RunRelet;
+  /** Memory of this machine or pod, for the server and the processes that it runs. */
+  memoryMB: number;
   version: string;
   clock: Clock;
   random: Random;
@@ -67,9 +70,12 @@ export interface Dashboard {
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { address, port, tls, signal, log } = options;
   const sessions = new Sessions(options);
+  const children = new Children(options.run, new Places({ limitMB: options.memoryMB, clock: options.clock }));
   const files = readPageFiles(options.pageDir, options.basePath);
   const handle = (request: IncomingMessage, response: ServerResponse) =>
-    void answer({ options, sessions, files, request, response }).catch((error: unknown) => fail(error, response, log));
+    void answer({ options, sessions, children, files, request, response }).catch((error: unknown) =>
+      fail(error, response, log),
+    );
   const limits = { maxHeaderSize: 32 * 1024, headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 15_000 };
   const server: Server = tls ? createTlsServer({ ...limits, ...tls }, handle) : createServer(limits, handle);
   server.maxConnections = 1000;
@@ -88,6 +94,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
 interface Exchange {
   options: DashboardOptions;
   sessions: Sessions;
+  children: Children;
   files: ReturnType<typeof readPageFiles>;
   request: IncomingMessage;
   response: ServerResponse;
@@ -164,7 +171,7 @@ function sendPage({ files, request, response }: Exchange, path: string): void {
 }
 
 async function answerApi(exchange: Exchange, segments: string[], query: URLSearchParams): Promise<void> {
-  const { options, sessions, request, response } = exchange;
+  const { options, sessions, children, request, response } = exchange;
   const { method = 'GET' } = request;
   const path = segments.join('/');
   if (method !== 'GET' && method !== 'POST') throw notAllowed();
@@ -192,9 +199,9 @@ async function answerApi(exchange: Exchange, segments: string[], query: URLSearc
   if (path === 'stream' && method === 'GET') return openStream(exchange, session, gone.signal);
   const found = findRoute(method, segments);
   if (found === undefined) throw notFound();
-  const { run, clock, readOnly, version } = options;
+  const { clock, readOnly, version } = options;
   const signal = AbortSignal.any([gone.signal, session.over.signal]);
-  const context = { session, names: found.names, query, request, response, signal, run, clock, readOnly, version };
+  const context = { session, names: found.names, query, request, response, signal, children, clock, readOnly, version };
   const value = await found.route.answer(context);
   if (value !== undefined) sendJson(response, 200, value);
 }

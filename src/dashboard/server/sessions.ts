@@ -21,6 +21,7 @@ import { type Person, readAccess, whoIs } from './access.js';
 import { FleetView } from './fleet-view.js';
 import { problemOf, RequestProblem } from './problem.js';
 import { isSame } from './request-checks.js';
+import { sessionsToEnd } from './session-limits.js';
 import type { FleetStream } from './stream.js';
 
 export interface Session {
@@ -28,14 +29,14 @@ export interface Session {
   readonly csrf: string;
   readonly login: Me['login'];
   readonly person: Person;
+  /** The person, for limits: by user name, or by credential where the API server names nobody. */
+  readonly owner: string;
   readonly client: KubeClient;
   readonly references: ConfigReferences;
   readonly kubernetes: string;
   readonly view: FleetView;
   may: May;
   readonly streams: Set<FleetStream>;
-  /** Commands that run for it. */
-  commands: number;
   usedMs: number;
   /** Fires when the session ends; what runs for it ends too. */
   readonly over: AbortController;
@@ -54,8 +55,8 @@ export interface SessionsOptions {
 const onceMs = 600_000;
 const idleMs = 30 * 60_000;
 const checkMs = 60_000;
-const mostSessions = 100;
-const mostLogins = 8;
+const mostLogins = 32;
+const mostLoginsWithToken = 2;
 
 export const mustLogIn = (message: string): Problem => ({
   reason: 'LoginNeeded',
@@ -64,14 +65,20 @@ export const mustLogIn = (message: string): Problem => ({
     "Log in with a bearer token ('kubectl create token NAME'), or open the link that 'relet dashboard' prints when it starts.",
 });
 
+const digest = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+/** API servers before 1.28 name nobody, and no group. */
+const isNamed = ({ groups }: Person): boolean => groups.length > 0;
+
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #byId = new Map<string, Session>();
-  /** Of a proxy's header: by the digest of the token. */
+  /** Sessions from a proxy's header, by the digest of the token. */
   readonly #byToken = new Map<string, Promise<Session>>();
   readonly #codes = new Map<string, number>();
   readonly #secret: Buffer;
-  #logins = 0;
+  /** Under way, by the digest of the token. */
+  readonly #logins = new Map<string, number>();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -100,7 +107,7 @@ export class Sessions {
 
   /** The same session as long as the proxy sends the same token. */
   async fromProxy(token: string): Promise<Session> {
-    const key = createHash('sha256').update(token).digest('hex');
+    const key = digest(token);
     const known = await this.#byToken.get(key)?.catch(() => undefined);
     if (known !== undefined && this.find(known.id) !== undefined) return known;
     const opening = this.#open('proxy', token);
@@ -142,11 +149,13 @@ export class Sessions {
 
   async #open(login: Me['login'], token?: string): Promise<Session> {
     const { connect, readOnly, clock, random, log } = this.#options;
-    if (this.#byId.size >= mostSessions || this.#logins >= mostLogins)
+    const key = digest(token ?? '');
+    const before = this.#logins.get(key) ?? 0;
+    if (this.#logins.size >= mostLogins || before >= mostLoginsWithToken)
       throw new RequestProblem(503, {
-        reason: 'TooManySessions',
-        message: 'Too many people are logged in, or log in at the same time.',
-        remedy: 'Try again in a minute; idle sessions end after 30 minutes.',
+        reason: 'TooManyLogins',
+        message: 'Too many people, or too many with this token, log in at the same time.',
+        remedy: 'Try again in a minute.',
       });
     const client = connect(token);
     if (client === undefined) throw new CannotRun('this server takes bearer tokens only');
@@ -154,7 +163,7 @@ export class Sessions {
     const { signal } = over;
     // A login asks a dozen questions at once, and all end with the session.
     setMaxListeners(0, signal);
-    this.#logins++;
+    this.#logins.set(key, before + 1);
     try {
       const person = await whoIs(client, signal);
       const references = await configReferences(client, { signal });
@@ -168,6 +177,7 @@ export class Sessions {
         csrf: this.#csrfFor(login, person),
         login,
         person: { user: shorten(oneLine(person.user), 300), groups: person.groups.map(oneLine) },
+        owner: isNamed(person) ? `user ${person.user}` : `credential ${key}`,
         client,
         references,
         kubernetes,
@@ -181,10 +191,13 @@ export class Sessions {
           onForbidden: () => void this.#checkAccess(session),
         }),
         streams: new Set(),
-        commands: 0,
         usedMs: clock.monotonic(),
         over,
       };
+      for (const { session: old, why } of sessionsToEnd([...this.#byId.values()], session)) {
+        log.info('session replaced by another login', { user: old.person.user });
+        this.end(old, why);
+      }
       this.#byId.set(session.id, session);
       log.info('logged in', { user: session.person.user, how: login });
       return session;
@@ -200,15 +213,16 @@ export class Sessions {
           "Check that the token is whole, of this cluster and not expired; 'kubectl create token NAME' makes one.",
       });
     } finally {
-      this.#logins--;
+      const left = this.#logins.get(key)! - 1;
+      if (left === 0) this.#logins.delete(key);
+      else this.#logins.set(key, left);
     }
   }
 
   /** A proxy renews the token of a person, and their open pages stay valid: the value depends on the user whom the API server names. */
-  #csrfFor(login: Me['login'], { user, groups }: Person): string {
-    const isNamed = groups.length > 0;
-    if (login !== 'proxy' || !isNamed) return this.#options.random.bytes(32).toString('base64url');
-    return createHmac('sha256', this.#secret).update(user).digest('base64url');
+  #csrfFor(login: Me['login'], person: Person): string {
+    if (login !== 'proxy' || !isNamed(person)) return this.#options.random.bytes(32).toString('base64url');
+    return createHmac('sha256', this.#secret).update(person.user).digest('base64url');
   }
 
   #expired(session: Session, error: unknown): void {

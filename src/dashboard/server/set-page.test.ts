@@ -1,6 +1,6 @@
 /** The buttons of a set, and the commands that they show. */
 import { expect, test } from 'vitest';
-import type { NodeConfigSet } from '../../api/node-config-set.js';
+import type { NodeConfigSet, WaveState } from '../../api/node-config-set.js';
 import { setActions } from './set-page.js';
 
 test('abort, retry and undo name the revision that is rolled out', () => {
@@ -16,4 +16,31 @@ test('abort, retry and undo name the revision that is rolled out', () => {
     'relet rollout retry gpu --revision r2',
     'relet rollout undo gpu --revision r2',
   ]);
+});
+
+test('the approval of a canary before an empty wave says that all other nodes follow', () => {
+  const wave = (number: number, nodes: number, assigned: number, state: WaveState) => {
+    return { wave: number, nodes, assigned, updated: assigned, failed: 0, state };
+  };
+  const set: NodeConfigSet = {
+    apiVersion: 'relet.dev/v1alpha1',
+    kind: 'NodeConfigSet',
+    metadata: { name: 'gpu' },
+    spec: {
+      selector: {},
+      config: { overlay: { maxPods: 150 } },
+      strategy: { waves: [{ nodes: 1, approve: true }, { nodes: '10%' }, { nodes: '100%' }] },
+    },
+    status: {
+      updateRevision: 'r2',
+      waves: [wave(1, 1, 1, 'AwaitingApproval'), wave(2, 1, 0, 'Pending'), wave(3, 10, 0, 'Pending')],
+    },
+  };
+  const [approve] = setActions(set, { steerSets: true, changeSets: false });
+  expect(approve).toEqual({
+    verb: 'approve',
+    command: 'relet rollout approve gpu --revision r2 --wave 1',
+    wave: 1,
+    follows: '9 nodes will change in wave 3. Then the rollout is complete. Wave 2 has no nodes and is skipped.',
+  });
 });

@@ -1,5 +1,6 @@
 /** All about one set: its rollout, the verbs that make sense now, its revisions with their configs, and its manifest. */
 import { parseRef } from '../../api/config-ref.js';
+import { byAnnotation } from '../../api/node-annotations.js';
 import {
   type NodeConfigSet,
   nodeConfigSets,
@@ -11,26 +12,25 @@ import {
 import { ApiError } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { readPayload } from '../../fleet/config-maps.js';
-import { assess } from '../../fleet/rollout-assessment.js';
-import { approvalFor, gitOwner, requestedRevision } from '../../fleet/rollout-requests.js';
-import { nextStep } from '../../fleet/rollout-step.js';
 import { asYaml } from '../../go/yaml/write.js';
-import type { Command, May, SetDetails, SetVerb } from '../wire.js';
+import { assess, nextStep } from '../../rollout/assessment.js';
+import { nextStopText, untilNextStop } from '../../rollout/next-stop.js';
+import { approvalFor, gitOwner, requestedRevision } from '../../rollout/requests.js';
+import { stepText } from '../../rollout/steps.js';
+import type { May, SetCommand, SetDetails, SetVerb } from '../wire.js';
 import { commandText } from './commands.js';
-import { summaryOf } from './row.js';
-import type { Session } from './sessions.js';
+import type { Reader } from './reader.js';
+import { summaryOf, timeOf } from './row.js';
 
 export async function setDetails(
-  session: Session,
+  { client, may, nowMs, signal }: Omit<Reader, 'references'>,
   name: string,
-  { nowMs, signal }: { nowMs: number; signal: AbortSignal },
 ): Promise<SetDetails> {
-  const { client, may } = session;
   const set = await client.get<NodeConfigSet>(nodeConfigSets, { name }, { signal });
   const { status = {}, spec } = set;
   const wanted: Wave[] = spec.strategy?.waves ?? strategyDefaults.waves;
   const summary = summaryOf(set, nowMs);
-  const { intent: _, ...shown } = status;
+  const { intent: _, steps = [], ...shown } = status;
   return {
     ...summary,
     uid: set.metadata.uid ?? '',
@@ -42,6 +42,7 @@ export async function setDetails(
       return { ...wave, soak, approve };
     }),
     revisions: await Promise.all((status.revisions ?? []).map((one) => withDocument({ client, signal }, one))),
+    steps: steps.map((step) => ({ at: timeOf(step.at), text: stepText(step) })),
     nodesPerMinute: paceOf(summary, nowMs),
     next: nextStep(set, assess(set)) ?? '',
     fromGit: gitOwner(set) ?? '',
@@ -50,7 +51,7 @@ export async function setDetails(
 }
 
 async function withDocument(
-  cluster: { client: Session['client']; signal: AbortSignal },
+  cluster: { client: Reader['client']; signal: AbortSignal },
   revision: SetRevision,
 ): Promise<SetDetails['revisions'][number]> {
   const ref = parseRef(revision.source);
@@ -71,7 +72,7 @@ function paceOf({ nodes, startedAt }: { nodes: { updated: number }; startedAt: n
 
 export function manifestOf({ apiVersion, kind, metadata, spec }: NodeConfigSet): string {
   const { name, labels, annotations = {} } = metadata;
-  const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...kept } = annotations;
+  const { 'kubectl.kubernetes.io/last-applied-configuration': _, [byAnnotation]: __, ...kept } = annotations;
   return asYaml({
     apiVersion: apiVersion || 'relet.dev/v1alpha1',
     kind: kind || 'NodeConfigSet',
@@ -81,35 +82,37 @@ export function manifestOf({ apiVersion, kind, metadata, spec }: NodeConfigSet):
 }
 
 /** Those that would do something now, and that the person may ask for. */
-export function setActions(set: NodeConfigSet, may: Pick<May, 'steerSets' | 'changeSets'>): Command<SetVerb>[] {
+export function setActions(set: NodeConfigSet, may: Pick<May, 'steerSets' | 'changeSets'>): SetCommand[] {
   const { metadata, spec } = set;
   const { name } = metadata;
   const words = (verb: SetVerb, more: string[] = []) => ['rollout', verb, name, ...more];
   const request = (verb: SetVerb, action: RolloutAction) =>
     unlessNothing(() => words(verb, ['--revision', requestedRevision(set, action)]));
-  const offered: [SetVerb, string[] | undefined][] = [
-    ['approve', may.steerSets ? approveWords(set) : undefined],
+  const offered: [Exclude<SetVerb, 'approve'>, string[] | undefined][] = [
     ['pause', may.changeSets && !spec.paused ? words('pause') : undefined],
     ['resume', may.changeSets && spec.paused ? words('resume') : undefined],
     ['abort', may.steerSets ? request('abort', 'Abort') : undefined],
     ['retry', may.steerSets ? request('retry', 'Retry') : undefined],
     ['undo', may.steerSets ? request('undo', 'Undo') : undefined],
   ];
-  return offered.flatMap(([verb, found]) => (found === undefined ? [] : [{ verb, command: commandText(found) }]));
+  const approve = may.steerSets ? unlessNothing(() => approveCommand(set)) : undefined;
+  return [
+    ...(approve ? [approve] : []),
+    ...offered.flatMap(([verb, found]) => (found === undefined ? [] : [{ verb, command: commandText(found) }])),
+  ];
 }
 
 /** Only where a wave waits: to approve beforehand is for the command line. */
-function approveWords(set: NodeConfigSet): string[] | undefined {
-  return unlessNothing(() => {
-    const { revision, wave, isApproved } = approvalFor(set, {});
-    if (isApproved) return undefined;
-    return ['rollout', 'approve', set.metadata.name, '--revision', revision, '--wave', String(wave)];
-  });
+function approveCommand(set: NodeConfigSet): SetCommand | undefined {
+  const { revision, wave, isApproved } = approvalFor(set, {});
+  if (isApproved) return undefined;
+  const words = ['rollout', 'approve', set.metadata.name, '--revision', revision, '--wave', String(wave)];
+  return { verb: 'approve', command: commandText(words), wave, follows: nextStopText(untilNextStop(set, wave)) };
 }
 
-function unlessNothing(words: () => string[] | undefined): string[] | undefined {
+function unlessNothing<T>(make: () => T): T | undefined {
   try {
-    return words();
+    return make();
   } catch (error) {
     if (error instanceof CannotRun) return undefined;
     throw error;

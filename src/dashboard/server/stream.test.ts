@@ -9,7 +9,7 @@ import { FleetStream } from './stream.js';
 
 function openTab(names: string[]) {
   const clock = new ManualClock();
-  const rows = new Map<string, Row>(names.map((name) => [name, rowOf(configuredNode(name))]));
+  const rows = new Map<string, Row>(names.map((name) => [name, rowOf(configuredNode(name), { nowMs: 0 })]));
   const tab = { text: '', takes: true, destroyed: false, drain: () => {} };
   let listener: FleetListener | undefined;
   const view = {
@@ -60,7 +60,12 @@ function openTab(names: string[]) {
 }
 
 test('rows survive the way over the wire', () => {
-  const rows = ['a', 'b'].map((name) => ({ ...rowOf(configuredNode(name)), wave: 3, held: true, error: 'x' }));
+  const rows = ['a', 'b'].map((name) => ({
+    ...rowOf(configuredNode(name), { nowMs: 0 }),
+    wave: 3,
+    held: true,
+    error: 'x',
+  }));
   expect(unpackRows(JSON.parse(JSON.stringify(packRows(rows))))).toEqual(rows);
 });
 

@@ -31,7 +31,8 @@ export interface StreamOptions {
 
 const rowsInPart = 2000;
 const batchMs = 200;
-const heartbeatMs = 10_000;
+/** The page calls its data old after three of them. */
+const heartbeatMs = 4000;
 const mostSilentMs = 60_000;
 
 export class FleetStream implements FleetListener {
@@ -155,7 +156,7 @@ export class FleetStream implements FleetListener {
   }
 
   #send<Name extends keyof StreamEvents>(name: Name, data: StreamEvents[Name]): void {
-    // What is due when it ends: a write after the end is an error that nobody handles.
+    // A write that is due when it ends: after the end it is an error that nobody handles.
     if (this.#isEnded) return;
     const { out, clock } = this.#options;
     const isFull = !out.write(eventText(name, data));

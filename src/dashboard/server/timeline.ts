@@ -1,7 +1,8 @@
 /** The changes of the fleet over time, from the histories of its nodes: one entry for what one party did to many nodes. Pure. */
 import { parseRef } from '../../api/config-ref.js';
-import { type HistoryEntry, readHistory } from '../../fleet/config-history.js';
+import { hasFailed } from '../../fleet/config-history.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
+import { entryBy, historyOf, type ShownEntry } from '../../fleet/node-history.js';
 import { shorten } from '../../shorten.js';
 import { oneLine } from '../../visible-text.js';
 import type { Change, Timeline } from '../wire.js';
@@ -22,7 +23,7 @@ export function timelineOf(nodes: Iterable<ConfiguredNode>, { from, to }: { from
   const entries: Entry[] = [];
   for (const node of nodes)
     if (newestAt(node) >= from)
-      for (const entry of readHistory(node.history)) {
+      for (const entry of historyOf(node)) {
         const at = timeOf(entry.at);
         if (at >= from && at <= to) entries.push(entryOf(node.name, entry, at, clean));
       }
@@ -65,18 +66,19 @@ function cleaner(): Clean {
   };
 }
 
-function entryOf(name: string, { by, verb, why, from, to, failed }: HistoryEntry, at: number, clean: Clean): Entry {
+function entryOf(name: string, entry: ShownEntry, at: number, clean: Clean): Entry {
+  const { by, verb, why, from, to, result } = entry;
   const short = (source: string) => clean(parseRef(source)?.name ?? source);
   const set = /^set\/(.+)$/.exec(by)?.[1];
   return {
     at,
-    by: clean(by),
+    by: clean(entryBy(entry)),
     verb: clean(verb, 50),
     ...(why !== undefined && { why: clean(why) }),
     from: short(from),
     to: short(to),
     ...(set !== undefined && { set: clean(set) }),
     name,
-    hasFailed: failed !== undefined,
+    hasFailed: result !== undefined && hasFailed(result),
   };
 }

@@ -65,7 +65,7 @@ function lastWriter({ metadata: { managedFields = [] } }: NodeConfigSet): string
   const writers = managedFields as { manager?: string; time?: string; fieldsV1?: object }[];
   const [last] = writers
     .filter(({ fieldsV1 = {} }) => 'f:spec' in fieldsV1)
-    .sort((a, b) => (b.time ?? '').localeCompare(a.time ?? ''));
+    .sort((a, b) => Date.parse(b.time ?? '') - Date.parse(a.time ?? ''));
   return last?.manager && last.time ? `, last by ${last.manager} at ${last.time}` : '';
 }
 

@@ -4,9 +4,17 @@
  */
 
 import { type Dialect, newestDialect } from './dialect.js';
-import { type AliasNode, type MappingNode, type Node, parseYaml, type ScalarNode } from './parser.js';
+import {
+  type AliasNode,
+  type MappingNode,
+  type Node,
+  parseYaml,
+  type ScalarNode,
+  type SequenceNode,
+} from './parser.js';
 import { resolveScalar, TagError } from './resolve.js';
 import { YamlError } from './tokens.js';
+import { type Level, unroll } from './unroll.js';
 import type { Entry, Position, Value } from './value.js';
 
 export interface Duplicate {
@@ -23,7 +31,7 @@ export interface YamlDocument {
   /** Undefined for an empty stream, which Go takes for null. */
   value: Value | undefined;
   duplicates: Duplicate[];
-  /** Where content begins that Go does not look at. */
+  /** Start of content that Go ignores. */
   ignoredAt?: Position;
 }
 
@@ -32,8 +40,8 @@ export function readYaml(text: string, dialect: Dialect = newestDialect): YamlDo
   const { root, ignoredAt } = parseYaml(text, dialect);
   if (root === undefined) return { value: undefined, duplicates: [] };
   const composer = new Composer(dialect);
-  const value = composer.value(root);
-  // What JSON cannot hold is found only on the way to it, when all of the YAML was read.
+  const value = unroll(root, (node) => composer.begin(node));
+  // Values that JSON cannot hold are found only on the way to it, when all of the YAML was read.
   if (composer.badKey !== undefined) throw composer.badKey;
   if (composer.hasInfinity) refuseInfinity(value);
   return { value, duplicates: composer.duplicates, ...(ignoredAt && { ignoredAt: position(ignoredAt) }) };
@@ -41,6 +49,20 @@ export function readYaml(text: string, dialect: Dialect = newestDialect): YamlDo
 
 /** Entries by typed key: the integer 1 and the text "1" are two keys until they become JSON. */
 type Entries = Map<string, Entry>;
+
+/** A map whose pairs become those of a mapping. Earlier maps of a list win, so the last one is taken first. */
+interface Source {
+  map: Node;
+  /** The value of the merge key. */
+  list?: Node;
+  pairs?: Iterator<MappingNode['pairs'][number], undefined>;
+}
+
+/** Go's limit for JSON. */
+const maxDepth = 10_000;
+
+/** The places of duplicates deep inside are cut: nothing that a kubelet knows is so deep. */
+const mostPathParts = 50;
 
 class Composer {
   readonly duplicates: Duplicate[] = [];
@@ -51,31 +73,87 @@ class Composer {
   private decoded = 0;
   private decodedInAliases = 0;
   private aliasDepth = 0;
+  private depth = 0;
   private readonly dialect: Dialect;
 
   constructor(dialect: Dialect) {
     this.dialect = dialect;
   }
 
-  value(node: Node): Value {
+  begin(node: Node): Value | Level<Node, Value> {
     this.count(node);
     switch (node.kind) {
       case 'alias':
-        return this.within(node, () => this.value(node.target));
+        return this.alias(node);
       case 'scalar':
         return this.scalar(node);
       case 'sequence':
-        return {
-          kind: 'array',
-          items: node.items.map((item, index) => this.at(String(index), () => this.value(item))),
-          at: position(node),
-        };
-      case 'mapping': {
-        const entries: Entries = new Map();
-        this.pairs(node, entries);
-        return { kind: 'object', entries: toJsonEntries(entries), at: position(node) };
-      }
+        return this.sequence(node);
+      case 'mapping':
+        return this.mapping(node);
     }
+  }
+
+  private *alias(node: AliasNode): Level<Node, Value> {
+    this.enter(node);
+    const value = yield node.target;
+    this.leave(node);
+    return value;
+  }
+
+  private *sequence(node: SequenceNode): Level<Node, Value> {
+    const items: Value[] = [];
+    this.descend(node);
+    for (const item of node.items) {
+      this.path.push(String(items.length));
+      items.push(yield item);
+      this.path.pop();
+    }
+    this.depth--;
+    return { kind: 'array', items, at: position(node) };
+  }
+
+  private *mapping(node: MappingNode): Level<Node, Value> {
+    const entries: Entries = new Map();
+    this.descend(node);
+    // The mapping, and on top the maps that are merged into it, which may merge others in turn.
+    const open: Source[] = [{ map: node, pairs: node.pairs.values() }];
+    for (let source = open.at(-1); source !== undefined; source = open.at(-1)) {
+      source.pairs ??= this.beginMerge(source.map, source.list ?? source.map);
+      const { done, value: pair } = source.pairs.next();
+      if (done) {
+        open.pop();
+        if (source.map.kind === 'alias') this.leave(source.map);
+      } else if (isMerge(pair[0])) {
+        for (const map of pair[1].kind === 'sequence' ? pair[1].items : [pair[1]]) open.push({ map, list: pair[1] });
+      } else yield* this.pair(pair, entries);
+    }
+    this.depth--;
+    return { kind: 'object', entries: toJsonEntries(entries), at: position(node) };
+  }
+
+  private *pair([keyNode, valueNode]: MappingNode['pairs'][number], into: Entries): Generator<Node, void, Value> {
+    const { typed, text, shown } = this.key(keyNode);
+    this.path.push(text);
+    const value = yield valueNode;
+    this.path.pop();
+    if (into.has(typed)) {
+      const path = [...this.path.slice(0, mostPathParts), text];
+      const message = `key ${shown} already set in map`;
+      this.duplicates.push({ path, at: position(keyNode), message, line: valueNode.line + 1 });
+    }
+    into.set(typed, { key: text, keyAt: position(keyNode), value });
+  }
+
+  private beginMerge(map: Node, list: Node): Iterator<MappingNode['pairs'][number], undefined> {
+    const target = map.kind === 'alias' ? map.target : map;
+    if (target.kind !== 'mapping') throw failAt(list, 'map merge requires map or sequence of maps as the value');
+    this.count(map);
+    if (map.kind === 'alias') {
+      this.count(target);
+      this.enter(map);
+    }
+    return target.pairs.values();
   }
 
   private scalar(node: ScalarNode): Value {
@@ -93,23 +171,6 @@ class Composer {
         return { kind: 'number', text: goFloat(resolved.value), at };
       case 'str':
         return { kind: 'string', value: resolved.value, at };
-    }
-  }
-
-  private pairs(node: MappingNode, into: Entries): void {
-    for (const [keyNode, valueNode] of node.pairs) {
-      if (isMerge(keyNode)) {
-        this.merge(valueNode, into);
-        continue;
-      }
-      const { typed, text, shown } = this.key(keyNode);
-      const value = this.at(text, () => this.value(valueNode));
-      if (into.has(typed)) {
-        const at = position(keyNode);
-        const message = `key ${shown} already set in map`;
-        this.duplicates.push({ path: [...this.path, text], at, message, line: valueNode.line + 1 });
-      }
-      into.set(typed, { key: text, keyAt: position(keyNode), value });
     }
   }
 
@@ -136,35 +197,22 @@ class Composer {
     }
   }
 
-  /** Earlier maps of a list win; keys already set are overwritten, later ones overwrite. */
-  private merge(node: Node, into: Entries): void {
-    const maps = node.kind === 'sequence' ? [...node.items].reverse() : [node];
-    for (const map of maps) {
-      const target = map.kind === 'alias' ? map.target : map;
-      if (target.kind !== 'mapping') throw failAt(node, 'map merge requires map or sequence of maps as the value');
-      this.count(map);
-      if (map.kind === 'alias') this.count(target);
-      const take = () => this.pairs(target, into);
-      if (map.kind === 'alias') this.within(map, take);
-      else take();
-    }
+  private descend(node: Node): void {
+    // JSON, which Go makes of it, has a limit of its own.
+    if (++this.depth <= maxDepth) return;
+    const problem = `invalid character '${node.kind === 'sequence' ? '[' : '{'}' exceeded max depth`;
+    throw new YamlError(`couldn't get version/kind; json parse error: ${problem}`, node.line, node.column);
   }
 
-  private at<T>(key: string, work: () => T): T {
-    this.path.push(key);
-    const result = work();
-    this.path.pop();
-    return result;
-  }
-
-  private within<T>(alias: AliasNode, work: () => T): T {
+  private enter(alias: AliasNode): void {
     if (this.open.has(alias)) throw failAt(alias, `anchor '${alias.name}' value contains itself`);
     this.open.add(alias);
     this.aliasDepth++;
-    const result = work();
+  }
+
+  private leave(alias: AliasNode): void {
     this.aliasDepth--;
     this.open.delete(alias);
-    return result;
   }
 
   /** Go's guard against alias bombs: the larger the document, the smaller the part that may come from aliases. */
@@ -217,11 +265,14 @@ function goFloat(value: number): string {
   return value === Infinity ? '+Inf' : value === -Infinity ? '-Inf' : String(value);
 }
 
-function refuseInfinity(value: Value): void {
-  if (value.kind === 'number' && /^(NaN|[+-]Inf)$/.test(value.text))
-    throw new YamlError(`json: unsupported value: ${value.text}`, value.at.line - 1, value.at.column - 1);
-  if (value.kind === 'array') value.items.forEach(refuseInfinity);
-  if (value.kind === 'object') for (const entry of value.entries) refuseInfinity(entry.value);
+function refuseInfinity(root: Value): void {
+  const pending = [root];
+  for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
+    if (value.kind === 'number' && /^(NaN|[+-]Inf)$/.test(value.text))
+      throw new YamlError(`json: unsupported value: ${value.text}`, value.at.line - 1, value.at.column - 1);
+    if (value.kind === 'array') for (const item of value.items.toReversed()) pending.push(item);
+    if (value.kind === 'object') for (const entry of value.entries.toReversed()) pending.push(entry.value);
+  }
 }
 
 /** Go adds the value; it is left out here. */

@@ -2,9 +2,11 @@
  * Builds nodes from tokens: the first document of a stream, which is all the kubelet reads. What follows it is
  * not looked at, as in Go.
  */
+import { misreadMark } from './byte-order-mark.js';
 import type { Dialect } from './dialect.js';
 import { Scanner } from './scanner.js';
 import { type Token, type TokenType, YamlError } from './tokens.js';
+import { type Level, unroll } from './unroll.js';
 
 interface Place {
   /** From 0. */
@@ -33,32 +35,48 @@ export interface AliasNode extends Place {
 }
 export type Node = ScalarNode | SequenceNode | MappingNode | AliasNode;
 
-/** Go allows 10000; no config is ever so deep, and a thousand keeps our stack safe. */
-export const maxDepth = 1000;
+/** Context in which a node may begin: block or flow; `indentless`: a sequence as deep as the key above it. */
+interface Wanted {
+  block: boolean;
+  indentless: boolean;
+}
+type Collection = Level<Wanted, Node>;
+
+/** Tokens in whose place there is an empty node. */
+const endsBlockItem: readonly TokenType[] = ['block-entry', 'block-end'];
+const endsIndentless: readonly TokenType[] = ['block-entry', 'key', 'value', 'block-end'];
+const endsBlockPair: readonly TokenType[] = ['key', 'value', 'block-end'];
+const endsSinglePair: readonly TokenType[] = ['flow-entry', 'flow-sequence-end'];
+const endsFlowPair: readonly TokenType[] = ['flow-entry', 'flow-mapping-end'];
+
+const flowNode: Wanted = { block: false, indentless: false };
+const blockNode: Wanted = { block: true, indentless: false };
+const valueNode: Wanted = { block: true, indentless: true };
 
 export interface FirstDocument {
   /** Undefined for a stream without a document. */
   root: Node | undefined;
-  /** Where content begins that Go does not look at. */
+  /** Start of content that Go ignores. */
   ignoredAt?: Place;
 }
 
 export function parseYaml(text: string, dialect: Dialect): FirstDocument {
   const control = /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ud800-\udfff\ue000-\ufffd]/.exec(text);
-  if (control !== null) throw controlCharacter(text, control.index);
+  if (control !== null) throw errorAt(text, control.index, 'control characters are not allowed');
+  const mark = misreadMark(text);
+  if (mark !== undefined) throw errorAt(text, mark, misplacedMark);
   const parser = new Parser(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text, dialect);
   const root = parser.document();
   const ignoredAt = root && parser.nextContent();
   return { root, ...(ignoredAt && { ignoredAt }) };
 }
 
-function controlCharacter(text: string, index: number): YamlError {
+const misplacedMark =
+  'a byte order mark (U+FEFF) is where the kubelet would drop characters of the lines behind it: remove it';
+
+function errorAt(text: string, index: number, problem: string): YamlError {
   const before = text.slice(0, index).split('\n');
-  return new YamlError(
-    'yaml: control characters are not allowed',
-    before.length - 1,
-    before[before.length - 1]!.length,
-  );
+  return new YamlError(`yaml: ${problem}`, before.length - 1, before[before.length - 1]!.length);
 }
 
 class Parser {
@@ -66,7 +84,6 @@ class Parser {
   private readonly dialect: Dialect;
   private readonly anchors = new Map<string, Exclude<Node, AliasNode>>();
   private readonly tagPrefixes = new Map<string, string>();
-  private depth = 0;
 
   constructor(text: string, dialect: Dialect) {
     this.scanner = new Scanner(text, dialect);
@@ -85,7 +102,8 @@ class Parser {
     }
     const next = this.scanner.peek();
     const empty = ['version-directive', 'tag-directive', 'document-start', 'document-end', 'stream-end'];
-    const root = explicit && empty.includes(next.type) ? emptyScalar(next) : this.node(true, false);
+    const root =
+      explicit && empty.includes(next.type) ? emptyScalar(next) : unroll(blockNode, (wanted) => this.begin(wanted));
     // Go looks one token further before it is satisfied; what cannot be read there is an error.
     let end = this.scanner.peek();
     if (this.dialect.endsWithDocument) return root;
@@ -129,40 +147,35 @@ class Parser {
     if (!this.tagPrefixes.has('!!')) this.tagPrefixes.set('!!', 'tag:yaml.org,2002:');
   }
 
-  private node(block: boolean, indentless: boolean): Node {
+  /** A scalar or an alias, or a collection that is still to be read. */
+  private begin({ block, indentless }: Wanted): Node | Collection {
     const start = this.scanner.peek();
     if (start.type === 'alias') return this.alias(this.scanner.take());
     const { anchor, tag } = this.properties();
     const token = this.scanner.peek();
-    const register = <T extends Exclude<Node, AliasNode>>(node: T): T => {
-      if (anchor !== undefined) this.anchors.set(anchor, node);
-      return node;
-    };
     const at = { line: start.line, column: start.column };
-    if (indentless && token.type === 'block-entry')
-      return this.indentlessSequence(register({ kind: 'sequence', items: [], ...at }));
     if (token.type === 'scalar') {
       this.scanner.take();
       const implicit = (tag === '' && token.plain) || tag === '!';
-      return register({ kind: 'scalar', text: token.value, tag, implicit, ...at });
+      return this.register(anchor, { kind: 'scalar', text: token.value, tag, implicit, ...at });
     }
-    if (token.type === 'flow-sequence-start')
-      return this.deeper(token, () => this.flowSequence(register({ kind: 'sequence', items: [], ...at }), token));
-    if (token.type === 'flow-mapping-start')
-      return this.deeper(token, () => this.flowMapping(register({ kind: 'mapping', pairs: [], ...at }), token));
-    if (block && token.type === 'block-sequence-start')
-      return this.deeper(token, () => this.blockSequence(register({ kind: 'sequence', items: [], ...at }), token));
-    if (block && token.type === 'block-mapping-start')
-      return this.deeper(token, () => this.blockMapping(register({ kind: 'mapping', pairs: [], ...at }), token));
-    if (anchor !== undefined || tag !== '')
-      return register({ kind: 'scalar', text: '', tag, implicit: tag === '', ...at });
-    this.fail('did not find expected node content', token, start);
+    if (!beginsCollection(token, block, indentless)) {
+      if (anchor === undefined && tag === '') this.fail('did not find expected node content', token, start);
+      return this.register(anchor, { kind: 'scalar', text: '', tag, implicit: tag === '', ...at });
+    }
+    if (token.type === 'flow-mapping-start' || token.type === 'block-mapping-start') {
+      const mapping = this.register<MappingNode>(anchor, { kind: 'mapping', pairs: [], ...at });
+      return token.type === 'flow-mapping-start' ? this.flowMapping(mapping, token) : this.blockMapping(mapping, token);
+    }
+    const sequence = this.register<SequenceNode>(anchor, { kind: 'sequence', items: [], ...at });
+    if (token.type === 'block-entry') return this.indentlessSequence(sequence);
+    return token.type === 'flow-sequence-start'
+      ? this.flowSequence(sequence, token)
+      : this.blockSequence(sequence, token);
   }
 
-  private deeper<T>(token: Token, parse: () => T): T {
-    if (++this.depth > maxDepth) this.fail(`exceeded max depth of ${maxDepth}`, token);
-    const node = parse();
-    this.depth--;
+  private register<T extends Exclude<Node, AliasNode>>(anchor: string | undefined, node: T): T {
+    if (anchor !== undefined) this.anchors.set(anchor, node);
     return node;
   }
 
@@ -191,26 +204,25 @@ class Parser {
     return { anchor, tag: prefix + tagToken.suffix };
   }
 
-  private blockSequence(node: SequenceNode, start: Token): SequenceNode {
+  private *blockSequence(node: SequenceNode, start: Token): Collection {
     this.scanner.take();
     for (;;) {
       const token = this.scanner.take();
       if (token.type === 'block-end') return node;
       if (token.type !== 'block-entry') this.fail("did not find expected '-' indicator", token, start);
-      node.items.push(this.entryOr(['block-entry', 'block-end'], token, false));
+      node.items.push(this.isNext(endsBlockItem) ? emptyScalar(token) : yield blockNode);
     }
   }
 
-  private indentlessSequence(node: SequenceNode): SequenceNode {
+  private *indentlessSequence(node: SequenceNode): Collection {
     while (this.scanner.peek().type === 'block-entry') {
       const token = this.scanner.take();
-      node.items.push(this.entryOr(['block-entry', 'key', 'value', 'block-end'], token, false));
+      node.items.push(this.isNext(endsIndentless) ? emptyScalar(token) : yield blockNode);
     }
     return node;
   }
 
-  private blockMapping(node: MappingNode, start: Token): MappingNode {
-    const closing: TokenType[] = ['key', 'value', 'block-end'];
+  private *blockMapping(node: MappingNode, start: Token): Collection {
     this.scanner.take();
     for (;;) {
       const token = this.scanner.peek();
@@ -220,24 +232,22 @@ class Parser {
       }
       if (token.type !== 'key') this.fail('did not find expected key', token, start);
       this.scanner.take();
-      const key = this.entryOr(closing, token, true);
+      const key = this.isNext(endsBlockPair) ? emptyScalar(token) : yield valueNode;
       const colon = this.scanner.peek();
       if (colon.type === 'value') {
         this.scanner.take();
-        node.pairs.push([key, this.entryOr(closing, colon, true)]);
+        node.pairs.push([key, this.isNext(endsBlockPair) ? emptyScalar(colon) : yield valueNode]);
       } else {
         node.pairs.push([key, emptyScalar(colon)]);
       }
     }
   }
 
-  /** A block node, or an empty one when the next token closes it. */
-  private entryOr(closing: TokenType[], before: Token, indentless: boolean): Node {
-    if (closing.includes(this.scanner.peek().type)) return emptyScalar(before);
-    return this.node(true, indentless);
+  private isNext(types: readonly TokenType[]): boolean {
+    return types.includes(this.scanner.peek().type);
   }
 
-  private flowSequence(node: SequenceNode, start: Token): SequenceNode {
+  private *flowSequence(node: SequenceNode, start: Token): Collection {
     this.scanner.take();
     for (let first = true; ; first = false) {
       if (this.scanner.peek().type === 'flow-sequence-end') break;
@@ -247,8 +257,8 @@ class Parser {
         this.scanner.take();
       }
       const token = this.scanner.peek();
-      if (token.type === 'key') node.items.push(this.singlePair(this.scanner.take()));
-      else if (token.type !== 'flow-sequence-end') node.items.push(this.node(false, false));
+      if (token.type === 'key') node.items.push(yield* this.singlePair(this.scanner.take()));
+      else if (token.type !== 'flow-sequence-end') node.items.push(yield flowNode);
       else break;
     }
     this.scanner.take();
@@ -256,25 +266,23 @@ class Parser {
   }
 
   /** `[a: b]`: a mapping of one pair inside a sequence. */
-  private singlePair(keyToken: Token): MappingNode {
-    const closing: TokenType[] = ['flow-entry', 'flow-sequence-end'];
+  private *singlePair(keyToken: Token): Collection {
     const token = this.scanner.peek();
     let key: Node;
-    if (token.type === 'value' || closing.includes(token.type)) {
+    if (token.type === 'value' || endsSinglePair.includes(token.type)) {
       this.scanner.take();
       key = emptyScalar(token);
-    } else key = this.node(false, false);
+    } else key = yield flowNode;
     let value: Node | undefined;
     if (this.scanner.peek().type === 'value') {
       this.scanner.take();
-      if (!closing.includes(this.scanner.peek().type)) value = this.node(false, false);
+      if (!this.isNext(endsSinglePair)) value = yield flowNode;
     }
     value ??= emptyScalar(this.scanner.peek());
     return { kind: 'mapping', pairs: [[key, value]], line: keyToken.line, column: keyToken.column };
   }
 
-  private flowMapping(node: MappingNode, start: Token): MappingNode {
-    const closing: TokenType[] = ['flow-entry', 'flow-mapping-end'];
+  private *flowMapping(node: MappingNode, start: Token): Collection {
     this.scanner.take();
     for (let first = true; ; first = false) {
       if (this.scanner.peek().type === 'flow-mapping-end') break;
@@ -286,16 +294,16 @@ class Parser {
       const token = this.scanner.peek();
       if (token.type === 'flow-mapping-end') break;
       if (token.type !== 'key') {
-        node.pairs.push([this.node(false, false), emptyScalar(this.scanner.peek())]);
+        node.pairs.push([yield flowNode, emptyScalar(this.scanner.peek())]);
         continue;
       }
       this.scanner.take();
       const next = this.scanner.peek();
-      const key = next.type === 'value' || closing.includes(next.type) ? emptyScalar(next) : this.node(false, false);
+      const key = next.type === 'value' || endsFlowPair.includes(next.type) ? emptyScalar(next) : yield flowNode;
       let value: Node | undefined;
       if (this.scanner.peek().type === 'value') {
         this.scanner.take();
-        if (!closing.includes(this.scanner.peek().type)) value = this.node(false, false);
+        if (!this.isNext(endsFlowPair)) value = yield flowNode;
       }
       node.pairs.push([key, value ?? emptyScalar(this.scanner.peek())]);
     }
@@ -308,6 +316,12 @@ class Parser {
     const line = at.line || context.line;
     throw new YamlError(`yaml: ${line === 0 ? '' : `line ${line}: `}${problem}`, at.line, at.column);
   }
+}
+
+function beginsCollection({ type }: Token, block: boolean, indentless: boolean): boolean {
+  if (type === 'block-entry') return indentless;
+  if (type === 'block-sequence-start' || type === 'block-mapping-start') return block;
+  return type === 'flow-sequence-start' || type === 'flow-mapping-start';
 }
 
 function emptyScalar(at: Token): ScalarNode {

@@ -30,7 +30,7 @@ const resolvable = new Set(
   ['', 'str', 'bool', 'int', 'float', 'null', 'timestamp'].map((name) => name && prefix + name),
 );
 
-/** What a tag that does not fit its text says; Go's wording. */
+/** Error for a tag that does not fit its text; Go's wording. */
 export class TagError extends Error {}
 
 /** `tag` in its long form, '' for none. */

@@ -22,6 +22,8 @@ interface SimpleKey {
 
 /** Longer keys, counted from their start to the colon, are not keys. */
 const maxKeyLength = 1024;
+/** Limit for nested flow collections, and for block collections. */
+const maxDepth = 10_000;
 
 export class Scanner {
   private readonly cursor: Cursor;
@@ -125,7 +127,6 @@ export class Scanner {
   private skipToToken(): void {
     const cursor = this.cursor;
     for (;;) {
-      if (cursor.column === 0 && cursor.code() === 0xfeff) cursor.skip();
       while (cursor.code() === 0x20 || (cursor.code() === 9 && (this.flowLevel > 0 || !this.keyAllowed))) cursor.skip();
       cursor.skipComment();
       if (!cursor.isBreak()) return;
@@ -143,6 +144,7 @@ export class Scanner {
     if (this.flowLevel > 0 || this.indent >= column) return;
     this.indents.push(this.indent);
     this.indent = column;
+    if (this.indents.length > maxDepth) this.cursor.fail(`exceeded max depth of ${maxDepth}`);
     const { line } = before ?? this.cursor;
     const token: Token = { type, line, column, value: '', suffix: '', plain: false };
     if (before === undefined) this.queue.push(token);
@@ -221,6 +223,7 @@ export class Scanner {
     this.saveKey();
     this.keys.push(noKey());
     this.flowLevel++;
+    if (this.flowLevel > maxDepth) this.cursor.fail(`exceeded max depth of ${maxDepth}`);
     this.keyAllowed = true;
     this.fetchIndicator(type);
   }

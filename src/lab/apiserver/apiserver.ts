@@ -1,6 +1,6 @@
 /**
- * The embedded control plane, put together: store, kinds, access, and the handler that every request goes through. With a
- * socket (startApiServer) or without one (createControlPlane), for tests and for clients in the same process.
+ * The API server, put together: the API in memory (src/memory-api) on a store, access in front of it, and the handler that
+ * every request goes through. With a socket (startApiServer) or without one (createControlPlane), for tests and simulations.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,63 +9,41 @@ import { join } from 'node:path';
 import { type Clock, systemClock } from '../../clock.js';
 import { type Log, silentLog } from '../../log.js';
 import { makeDirectory } from '../../make-directory.js';
+import { admissionChain } from '../../memory-api/admission.js';
+import { type ApiOptions, createApi } from '../../memory-api/api.js';
+import { findObject } from '../../memory-api/own-objects.js';
+import type { Registry } from '../../memory-api/registry.js';
+import type { Route } from '../../memory-api/router.js';
+import type { HistoryLimits } from '../../memory-api/store/revision-store.js';
+import type { Store } from '../../memory-api/store/store.js';
 import { type Random, systemRandom } from '../../random.js';
-import { type Access, type AccessOptions, createAccess } from './access/access.js';
-import { admissionChain } from './admission.js';
-import { openAuditLog } from './audit/audit-log.js';
-import { backupRoute } from './backup/backup.js';
-import { finishRestore } from './backup/restore.js';
-import { startDefinitionCleanup } from './crd/cleanup.js';
-import { customResourceDefinitions } from './crd/definitions.js';
-import { serveDefinedKinds } from './crd/served-kinds.js';
+import { type AccessOptions, createAccess } from './access/access.js';
 import { discoveryRoutes } from './discovery/routes.js';
-import { expireEvents } from './event-expiry.js';
-import { startGarbageCollector } from './garbage/collector.js';
-import { createHandler, type Handle } from './handler.js';
+import { createHandler, type Handle, type HandlerOptions } from './handler.js';
 import { healthRoutes } from './health.js';
 import { type ServerLimits, startServer } from './http/server.js';
 import { tablePresenter } from './http/table.js';
-import { createMetrics, type Metrics } from './metrics.js';
-import { ensureSystemNamespaces, startNamespaceController } from './namespace-controller.js';
+import { createMetrics } from './metrics.js';
 import { openApiRoutes } from './openapi/routes.js';
-import { findObject } from './own-objects.js';
 import { serverUrl, writeKubeconfig } from './pki/admin-kubeconfig.js';
 import { openPki, type Pki } from './pki/pki.js';
-import { podConnectors } from './pod-subresources.js';
 import { validatingPolicies } from './policy/policy-admission.js';
-import { Registry } from './registry.js';
-import type { Resource } from './resource.js';
-import { builtInResources } from './resources/built-in.js';
-import { createRouter, type Dispatch } from './router.js';
-import { scaleConnector } from './scale-subresource.js';
+import { validatedPolicyKinds } from './policy/validate-policy.js';
 import { openStore } from './store/open-store.js';
-import type { HistoryLimits } from './store/revision-store.js';
-import type { Store } from './store/store.js';
-import type { WriteContext } from './verbs/verb.js';
-import { createVerbs } from './verbs/verbs.js';
 import { versionRoutes } from './version.js';
-import { WatchClock } from './watch/watch-clock.js';
 
 type AccessChoices = Pick<AccessOptions, 'modes' | 'nodeConfigAccess' | 'anonymous' | 'tokens' | 'kubeletCa'>;
 
-export interface ControlPlaneOptions extends AccessChoices {
+type ApiChoices = Omit<ApiOptions, 'store' | 'resources' | 'log'>;
+
+export interface ControlPlaneOptions extends AccessChoices, ApiChoices {
   /** Where the store is; absent: in memory. */
   storeDirectory?: string;
-  /** The feature gate with which Node.spec.configSource and Node.status.config are stored. Default true. */
-  dynamicKubeletConfig?: boolean;
   history?: HistoryLimits;
-  /** Delete objects whose owners are gone, and finish foreground and orphan deletions. Default true. */
-  garbageCollection?: boolean;
-  /** A line for every request is appended to this file; absent: requests are not logged. */
-  auditLogPath?: string;
-  /** Objects get metadata.managedFields when they are created, not only when they are applied. Default true. */
-  managedFields?: boolean;
-  /** Between two bookmarks of a watch. Default a minute. */
-  bookmarkMs?: number;
+  /** Called after every answered request, for tests and benchmarks that count them. */
+  onRequest?: HandlerOptions['onRequest'];
   /** The version of relet that /version shows. */
   version?: string;
-  clock: Clock;
-  random: Random;
   log?: Log;
 }
 
@@ -97,106 +75,49 @@ export async function createControlPlane(options: ControlPlaneOptions & Identity
 }
 
 async function assemble(options: PlaneOptions, store: Store): Promise<ControlPlane> {
-  const { clock, random, log, auditLogPath } = options;
-  const audit = auditLogPath === undefined ? undefined : await openAuditLog(auditLogPath, clock, log);
+  const { log, onRequest } = options;
   const access = createAccess({ ...options, store });
-  const registry = new Registry([
-    ...builtInResources({ dynamicKubeletConfig: options.dynamicKubeletConfig ?? true }),
-    ...access.resources,
-  ]);
-  registry.replace([], [customResourceDefinitions({ registry, clock })]);
-  const watches = new WatchClock(clock, options.bookmarkMs);
-  const stopControllers = await startControllers(options, store, registry, access);
+  const api = createApi({ ...options, store, resources: [...access.resources, ...validatedPolicyKinds] });
+  const { registry } = api;
+  await api.start(() => access.start());
   const policies = validatingPolicies({
     store,
     registry,
     authorizer: access.authorizer,
     objects: { find: (key) => findObject(store, key) },
-    clock,
   });
-  const admission = admissionChain([access.admission, policies]);
-  const metrics = createMetrics(registry, store, clock);
-  const dispatch = createDispatch({
-    options,
-    registry,
-    access,
-    watches,
-    metrics,
-    write: { store, admission, clock, random, tracksManagers: options.managedFields ?? true },
+  const metrics = createMetrics(registry, store);
+  const dispatch = api.dispatch({
+    admission: admissionChain([access.admission, policies]),
+    presenter: tablePresenter(() => new Date(options.clock.now())),
+    routes: routesOf(options, registry, [metrics.route, ...access.routes], store),
+    connectors: access.connectors,
   });
-  const isServed = ({ group, version, plural }: Resource) => registry.find(group, version, plural) !== undefined;
-  const stopEnding = registry.onChange(() => watches.endUnserved(isServed));
   return {
     handle: createHandler({
       access,
       dispatch,
-      clock,
       log,
       observe: metrics.observe,
-      ...(audit === undefined ? {} : { audit: { log: audit, random } }),
+      ...(onRequest === undefined ? {} : { onRequest }),
     }),
     store,
     registry,
     async close() {
-      watches.close();
-      stopControllers();
+      api.close();
+      access.stop();
       policies.stop();
-      stopEnding();
       await store.close();
-      await audit?.close();
     },
   };
 }
 
-/** Everything that acts without a request: what a cluster's controller manager does, as far as it is needed here. */
-async function startControllers(
-  options: PlaneOptions,
-  store: Store,
-  registry: Registry,
-  access: Access,
-): Promise<() => void> {
-  const { clock, random, log } = options;
-  const ended = new AbortController();
-  const stops = [
-    serveDefinedKinds(store, registry, clock),
-    () => access.stop(),
-    () => ended.abort(new Error('the server is closing')),
-  ];
-  await ensureSystemNamespaces({ store, clock, random }, registry);
-  await access.start();
-  stops.push(startNamespaceController({ store, registry, clock, log }), startDefinitionCleanup({ store, clock, log }));
-  if (options.garbageCollection ?? true) stops.push(startGarbageCollector({ store, registry, clock, log }));
-  void expireEvents(store, clock, log, ended.signal);
-  return () => {
-    for (const stop of stops) stop();
-  };
-}
-
-interface Served {
-  options: PlaneOptions;
-  registry: Registry;
-  access: Access;
-  watches: WatchClock;
-  metrics: Metrics;
-  write: WriteContext;
-}
-
-/** Every path, subresource and verb that is answered. */
-function createDispatch({ options, registry, access, watches, metrics, write }: Served): Dispatch {
-  const { store, clock } = write;
-  const presenter = tablePresenter(() => new Date(clock.now()));
-  const health = healthRoutes([{ name: 'store', check: () => throwFailure(store) }]);
-  const openApi = openApiRoutes(registry);
-  const versions = versionRoutes(options.version ?? '0.0.0');
-  const others = [...health, ...openApi, ...versions, metrics.route, backupRoute(store, clock), ...access.routes];
+/** Every path that is answered and is not a resource. */
+function routesOf(options: PlaneOptions, registry: Registry, own: Route[], store: Store): Route[] {
+  const health = healthRoutes({ store: () => throwFailure(store) });
+  const others = [...health, ...openApiRoutes(registry), ...versionRoutes(options.version ?? '0.0.0'), ...own];
   const otherPaths = others.map(({ path }) => path).filter((path) => !path.endsWith('/') || path === '/openapi/v3/');
-  return createRouter({
-    registry,
-    presenter,
-    routes: [...others, ...discoveryRoutes({ registry, serverAddress: options.address(), otherPaths })],
-    connectors: [...access.connectors, ...podConnectors(write, presenter), scaleConnector(write, presenter)],
-    verbs: createVerbs(write, registry, watches),
-  });
+  return [...others, ...discoveryRoutes({ registry, serverAddress: options.address(), otherPaths })];
 }
 
 /** A server that cannot write is not ready, though it still answers reads. */
@@ -235,7 +156,6 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
   const { bindAddress = '127.0.0.1', log = silentLog, clock = systemClock, random = systemRandom } = options;
   const directory = options.dataDir ?? mkdtempSync(join(tmpdir(), 'relet-apiserver-'));
   makeDirectory(directory);
-  finishRestore(directory);
   const isOnDisk = options.dataDir !== undefined && options.storage !== 'memory';
   const pki = await openPki({ dir: join(directory, 'pki'), bindAddress, log, clock, random });
   let port = options.port ?? 0;

@@ -1,7 +1,7 @@
 /** The server in memory, on a manual clock and with seeded randomness: equal requests give equal bytes. */
 import { expect, test } from 'vitest';
+import { callInMemory } from '../../../test/apiserver/call-in-memory.js';
 import { startInMemoryServer } from '../../../test/in-memory-server.js';
-import { callInMemory } from './http/in-memory.js';
 
 /** Everything that one run answers, and all that is stored in the end. */
 async function run(seed: string): Promise<string[]> {

@@ -7,29 +7,25 @@
  * This file does the steps up to authorize, router.ts the rest.
  */
 import { ApiError } from '../../api/status.js';
-import type { Clock } from '../../clock.js';
 import type { Log } from '../../log.js';
-import type { Random } from '../../random.js';
+import type { Authorizer, User } from '../../memory-api/attributes.js';
+import { type RequestInfo, requestInfo } from '../../memory-api/requests/request-info.js';
+import { respondError } from '../../memory-api/requests/respond.js';
+import type { Dispatch } from '../../memory-api/router.js';
+import { badRequest, forbidden, unauthorized } from '../../memory-api/status-error.js';
 import { forbiddenMessage } from './access/authorizer.js';
-import type { Authorizer, User } from './attributes.js';
-import type { Trace } from './audit/audit-event.js';
-import type { AuditLog } from './audit/audit-log.js';
-import type { Exchange } from './http/exchange.js';
-import { type RequestInfo, requestInfo } from './http/request-info.js';
-import { apiError, respondError } from './http/respond.js';
-import type { Dispatch } from './router.js';
-import { badRequest, forbidden, unauthorized } from './status-error.js';
+import type { PeerExchange } from './http/peer-exchange.js';
 
 export interface Authenticator {
   /** Undefined: an unknown user, answered with 401. Anonymous access is the authenticator's decision. */
-  authenticate(exchange: Exchange): User | undefined | Promise<User | undefined>;
+  authenticate(exchange: PeerExchange): User | undefined | Promise<User | undefined>;
 }
 
 /**
  * The user that the request acts as, from Impersonate-* headers; throws 403. Returns the same user where there are
  * none.
  */
-export type Impersonate = (user: User, exchange: Exchange) => User | Promise<User>;
+export type Impersonate = (user: User, exchange: PeerExchange) => User | Promise<User>;
 
 /** Authentication, impersonation and authorization of requests. */
 export interface RequestAccess {
@@ -41,48 +37,41 @@ export interface RequestAccess {
 export interface HandlerOptions {
   access: RequestAccess;
   dispatch: Dispatch;
-  clock: Clock;
   log: Log;
-  /** Absent: requests are not logged. */
-  audit?: { log: Pick<AuditLog, 'record'>; random: Random };
+  /** Called after every answered request, while a watch is open. */
+  onRequest?(exchange: PeerExchange, info: RequestInfo): void;
   /** Called after every answered request, for metrics. */
-  observe?(exchange: Exchange, info: RequestInfo | undefined, milliseconds: number): void;
+  observe?(info: RequestInfo | undefined): void;
 }
 
-export type Handle = (exchange: Exchange) => Promise<void>;
+export type Handle = (exchange: PeerExchange) => Promise<void>;
 
-export function createHandler({ access, dispatch, clock, log, audit, observe }: HandlerOptions): Handle {
+export function createHandler({ access, dispatch, log, onRequest, observe }: HandlerOptions): Handle {
   return async (exchange) => {
-    const started = clock.monotonic();
-    const trace: Trace = { auditId: audit?.random.uuid() ?? '', receivedMs: clock.now(), annotations: {} };
-    const annotate = (key: string, value: string) => {
-      trace.annotations[key] = value;
-    };
+    let info: RequestInfo | undefined;
     try {
-      const info = await identify(exchange, access, trace);
-      await dispatch(exchange, info, audit === undefined ? undefined : annotate);
+      info = await identify(exchange, access);
+      authorize(info, access);
+      await dispatch(exchange, info);
     } catch (error) {
-      trace.error = apiError(error);
-      fail(exchange, trace.info, error, log);
+      fail(exchange, info, error, log);
     } finally {
-      observe?.(exchange, trace.info, clock.monotonic() - started);
-      audit?.log.record(exchange, trace);
+      observe?.(info);
+      if (info !== undefined) onRequest?.(exchange, info);
     }
   };
 }
 
-/** Authenticates, impersonates and authorizes. */
-async function identify(exchange: Exchange, access: RequestAccess, trace: Trace): Promise<RequestInfo> {
+/** Authenticates and impersonates. */
+async function identify(exchange: PeerExchange, access: RequestAccess): Promise<RequestInfo> {
   const authenticated = await access.authenticator.authenticate(exchange);
   if (authenticated === undefined) throw unauthorized();
-  trace.authenticated = authenticated;
-  const user = await access.impersonate(authenticated, exchange);
-  const info = readInfo(user, exchange);
-  trace.info = info;
-  const decision = access.authorizer.authorize(info);
-  trace.decision = decision;
+  return readInfo(await access.impersonate(authenticated, exchange), exchange);
+}
+
+function authorize(info: RequestInfo, { authorizer }: RequestAccess): void {
+  const decision = authorizer.authorize(info);
   if (!decision.allowed) throw forbiddenError(info, decision.reason);
-  return info;
 }
 
 function forbiddenError(info: RequestInfo, reason: string | undefined): ApiError {
@@ -90,7 +79,7 @@ function forbiddenError(info: RequestInfo, reason: string | undefined): ApiError
   return forbidden(resource, info.isResource ? info.name : '', forbiddenMessage(info, reason));
 }
 
-function readInfo(user: User, exchange: Exchange): RequestInfo {
+function readInfo(user: User, exchange: PeerExchange): RequestInfo {
   try {
     return requestInfo(user, exchange.method, exchange.path, exchange.query);
   } catch (error) {
@@ -99,7 +88,7 @@ function readInfo(user: User, exchange: Exchange): RequestInfo {
   }
 }
 
-function fail(exchange: Exchange, info: RequestInfo | undefined, error: unknown, log: Log): void {
+function fail(exchange: PeerExchange, info: RequestInfo | undefined, error: unknown, log: Log): void {
   const isOurs = !(error instanceof ApiError);
   if (isOurs && !exchange.closed) {
     log.error('request failed', { method: exchange.method, path: exchange.path, user: info?.user.name, error });

@@ -1,60 +1,41 @@
 /** /healthz, /livez and /readyz: `ok`, or with ?verbose a list of checks. */
+import { answerPageNotFound, answerText } from '../../memory-api/requests/answer.js';
+import type { Exchange } from '../../memory-api/requests/exchange.js';
+import type { Route } from '../../memory-api/router.js';
 
-import { answerPageNotFound, answerText } from './http/answer.js';
-import type { Exchange } from './http/exchange.js';
-import type { Route } from './router.js';
-
-export interface HealthCheck {
-  name: string;
-  /** Throws when something is wrong. */
-  check(): void;
-  /** The endpoints that include it. Default all. */
-  only?: readonly ('healthz' | 'livez' | 'readyz')[];
-}
-
-export function healthRoutes(checks: HealthCheck[]): Route[] {
-  const all: HealthCheck[] = [{ name: 'ping', check() {} }, ...checks];
-  return (['healthz', 'livez', 'readyz'] as const).flatMap((endpoint) => {
-    const own = all.filter(({ only }) => only === undefined || only.includes(endpoint));
-    return [
-      { path: `/${endpoint}`, handle: (exchange) => answerAll(exchange, endpoint, own) },
-      {
-        path: `/${endpoint}/`,
-        handle(exchange) {
-          const name = exchange.path.slice(endpoint.length + 2);
-          const one = own.filter((check) => check.name === name);
-          if (one.length === 0) answerPageNotFound(exchange);
-          else answerAll(exchange, name, one);
-        },
+/** Each check throws when something is wrong. */
+export function healthRoutes(checks: Record<string, () => void>): Route[] {
+  const all = { ping() {}, ...checks };
+  return ['healthz', 'livez', 'readyz'].flatMap((endpoint) => [
+    { path: `/${endpoint}`, handle: (exchange) => answer(exchange, endpoint, all) },
+    {
+      path: `/${endpoint}/`,
+      handle(exchange) {
+        const name = exchange.path.slice(endpoint.length + 2);
+        if (Object.hasOwn(all, name)) answer(exchange, name, { [name]: (all as typeof checks)[name]! });
+        else answerPageNotFound(exchange);
       },
-    ] satisfies Route[];
-  });
+    },
+  ]);
 }
 
-function answerAll(exchange: Exchange, title: string, checks: HealthCheck[]): void {
-  const excluded = new Set(exchange.query.getAll('exclude'));
-  const lines: string[] = [];
-  let failed = false;
-  for (const { name, check } of checks) {
-    if (excluded.has(name)) {
-      lines.push(`[+]${name} excluded: ok`);
-      continue;
-    }
-    const problem = problemOf(check);
-    failed ||= problem !== undefined;
-    // The reason is not for strangers: it is logged only.
-    lines.push(problem === undefined ? `[+]${name} ok` : `[-]${name} failed: reason withheld`);
-  }
-  const outcome = `${title} check ${failed ? 'failed' : 'passed'}\n`;
-  if (failed) answerText(exchange, 500, `${lines.join('\n')}\n${outcome}`);
-  else answerText(exchange, 200, exchange.query.has('verbose') ? `${lines.join('\n')}\n${outcome}` : 'ok');
+function answer(exchange: Exchange, title: string, checks: Record<string, () => void>): void {
+  const results = Object.entries(checks).map(([name, check]) => ({ name, isOk: passes(check) }));
+  const isOk = results.every((result) => result.isOk);
+  // The reason is logged only: it is not for strangers.
+  const lines = results.map(
+    (result) => `${result.isOk ? '[+]' : '[-]'}${result.name} ${result.isOk ? 'ok' : 'failed'}\n`,
+  );
+  const report = `${lines.join('')}${title} check ${isOk ? 'passed' : 'failed'}\n`;
+  if (isOk) answerText(exchange, 200, exchange.query.has('verbose') ? report : 'ok');
+  else answerText(exchange, 500, report);
 }
 
-function problemOf(check: () => void): unknown {
+function passes(check: () => void): boolean {
   try {
     check();
-    return undefined;
-  } catch (error) {
-    return error ?? new Error('check failed');
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -1,8 +1,8 @@
 /** /version: the Kubernetes release whose API this server has, and its own version. */
 
-import { answerJson } from './http/answer.js';
-import type { Route } from './router.js';
-import { methodNotAllowed, noSuchResource } from './status-error.js';
+import { answerJson } from '../../memory-api/requests/answer.js';
+import type { Route } from '../../memory-api/router.js';
+import { methodNotAllowed, noSuchResource } from '../../memory-api/status-error.js';
 
 /** The release whose answers this server follows. */
 export const kubernetesVersion = '1.32.1';

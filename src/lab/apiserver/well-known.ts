@@ -1,5 +1,5 @@
 /** Names of users and groups that Kubernetes gives a meaning. */
-import type { User } from './attributes.js';
+import type { User } from '../../memory-api/attributes.js';
 
 export const mastersGroup = 'system:masters';
 export const nodesGroup = 'system:nodes';

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { oracleCases } from '../../../test/evidence/read.js';
+import { readableOracleCases } from '../../../test/evidence/read.js';
 import { systemClock } from '../../clock.js';
 import { check } from '../../config/check.js';
 import { systemRandom } from '../../random.js';
@@ -97,7 +97,7 @@ describe('documents given to real kubelets', () => {
     ['v1.32', '1.32.1'],
   ] as const)('%s: same exit, same words', async (key, version) => {
     const differ: string[] = [];
-    const settled = oracleCases().filter(({ hostDependent }) => hostDependent !== true);
+    const settled = readableOracleCases().filter(({ hostDependent }) => hostDependent !== true);
     for (const { id, payload, flags, [key]: real } of settled) {
       const { code, last, lines } = await start(payload, version, flags);
       const accepted = last.includes('unable to acquire file lock');

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { KubeObject } from '../../api/object.js';
 import { replaceFile } from '../../atomic-file.js';
 import type { KubeClient } from '../../kube/client.js';
+import { readManifests } from '../../rehearsal/manifests.js';
 import { kubeconfigText } from '../apiserver/pki/admin-kubeconfig.js';
 import type { Pki } from '../apiserver/pki/pki.js';
-import { readManifests } from '../manifests.js';
 import type { SystemDirectory } from './directory.js';
 
 const account = 'system:serviceaccount:relet-system:relet-controller';

@@ -10,7 +10,7 @@ test('commands have --data-dir only for a directory that is not the default', ()
   expect(dataDirFlag('/srv/relet')).toBe(' --data-dir /srv/relet');
 });
 
-test('a directory in which a backup was restored is still usable, and --fresh clears it', () => {
+test('a directory in which a relet before 0.1.0 restored a backup is still usable, and --fresh clears it', () => {
   const dir = mkdtempSync(join(tmpdir(), 'relet-directory-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   for (const name of ['store', 'store-before-2026-01-01T00-00-00-000Z']) mkdirSync(join(dir, name));

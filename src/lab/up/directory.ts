@@ -96,7 +96,7 @@ const ourNames = [
   'controller.pid',
 ];
 
-/** 'relet apiserver restore --force' leaves the store that it replaced. */
+/** Left by 'relet apiserver restore' of a relet before 0.1.0. */
 const restoreName = /^store-(before-.+|restoring|restored)$/;
 
 const isOurs = (name: string) => ourNames.includes(name) || name.startsWith(temporaryPrefix) || restoreName.test(name);

@@ -17,6 +17,8 @@ export interface Settings {
   /** As Kubernetes 1.26 and later: the reference is a NodeConfig. False: as DKC had it, in Node.spec.configSource. */
   nodeConfig: boolean;
   initConfigDir?: string;
+  /** Of every Node, beside those that its kubelet sets. */
+  labels?: Record<string, string>;
   /** Flags for every kubelet, given after `--`. */
   kubeletArgs: string[];
 }

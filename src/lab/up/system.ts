@@ -99,7 +99,12 @@ export async function runSystem(options: SystemOptions): Promise<void> {
     // The controller finds the guards whole, and need not do with less for a moment; the nodes start meanwhile.
     const guarded = nodeConfig ? applyDeploy(client, options.deployDir, 'guards') : Promise.resolve();
     const controlled = guarded.then(() => controller.start());
-    const [late] = await Promise.all([startNodes(plans, kept, readiness, options), controlled]);
+    const labelled = async (name: string) => {
+      await readiness.ready(name);
+      const { labels } = system.settings;
+      if (labels !== undefined) await client.patch(nodes, { name }, { metadata: { labels } }, { as: 'merge' });
+    };
+    const [late] = await Promise.all([startNodes(plans, kept, { ready: labelled }, options), controlled]);
     if (signal.aborted) return;
     listener.onStarted(late);
     await aborted(signal);
@@ -269,7 +274,7 @@ async function forgetSurplusNodes(client: KubeClient, plans: NodePlan[]): Promis
 async function startNodes(
   plans: NodePlan[],
   kept: KeptProcess[],
-  readiness: Readiness,
+  readiness: Pick<Readiness, 'ready'>,
   { signal, listener }: SystemOptions,
 ): Promise<string[]> {
   const late = new Set(plans.map(({ name }) => name));

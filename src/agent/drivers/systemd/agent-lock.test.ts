@@ -1,10 +1,9 @@
 /** One agent per host. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { Program } from '../../../../test/program.js';
 import { takeAgentLock } from './agent-lock.js';
 
 function newPath(): string {
@@ -27,7 +26,7 @@ describe('the lock of an agent', () => {
     const path = newPath();
     await (await takeAgentLock(path)).release();
     const script = `require('node:net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`;
-    await once(spawn(process.execPath, ['-e', script, path]), 'exit');
+    await new Program(process.execPath, ['-e', script, path]).exited;
     const lock = await takeAgentLock(path);
     lock.check();
     await lock.release();

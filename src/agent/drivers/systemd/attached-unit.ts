@@ -3,13 +3,14 @@
  * relet put there. Nothing that others did is undone, except that a command that changed is repeated in relet's drop-in.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { type ExactRef, sameConfig } from '../../../api/config-ref.js';
 import { withCauses } from '../../../error-causes.js';
 import type { Log } from '../../../log.js';
 import type { NodeState } from '../../state/node-state.js';
 import type { KubeletUnit, Notice, StartedConfig } from '../driver.js';
 import { detach } from './detach.js';
 import type { UnitHost } from './host.js';
-import { type HostView, isMasked, isStale, nextConfig } from './next-step.js';
+import { type HostView, isMasked, isStale, keptConfig, nextConfig } from './next-step.js';
 import type { OwnFiles } from './own-files.js';
 import type { Systemd } from './systemd.js';
 import {
@@ -44,6 +45,9 @@ export class AttachedUnit implements KubeletUnit {
   #notKept: Notice | undefined;
   #noAgent: Notice | undefined;
   #willLook = false;
+  #isHandedOver = false;
+  /** Changes of cgroup limits by the rollback, once they were logged. */
+  #limits = '';
   #working: Promise<unknown> = Promise.resolve();
 
   constructor(options: AttachedUnitOptions) {
@@ -93,6 +97,25 @@ export class AttachedUnit implements KubeletUnit {
       if (nextConfig(view) !== digest || isStale(view)) await this.installTrial(view, digest, { isNow: false });
       await this.look();
     });
+  }
+
+  /** Not within exclusive(): work that waits for the host must not hold it up. The unit on the host never runs twice at once. */
+  async rollBack(to: ExactRef | undefined): Promise<boolean> {
+    const { own, host } = this.#options;
+    const dropIns = own.dropIns();
+    if (dropIns.trial === undefined) return false;
+    const kept = startedConfig(this.#record, keptConfig({ own: dropIns }));
+    if (kept === undefined || !sameConfig(kept.source, to, 'document')) return false;
+    this.#isHandedOver = true;
+    await host.handOverRollback();
+    return true;
+  }
+
+  /** True once after a rollback was handed over: its end is to be waited for before the unit is changed again. */
+  takeHandedOver(): boolean {
+    const wasHandedOver = this.#isHandedOver;
+    this.#isHandedOver = false;
+    return wasHandedOver;
   }
 
   forgetRemoval(): Promise<void> {
@@ -151,7 +174,7 @@ export class AttachedUnit implements KubeletUnit {
   setObstacle(notice: Notice | undefined): void {
     const isSame = isDeepStrictEqual(notice, this.#obstacle);
     this.#obstacle = notice;
-    if (!isSame) this.#tell();
+    if (!isSame) this.#notifyListeners();
   }
 
   /** Copies the config to the host. */
@@ -193,7 +216,7 @@ export class AttachedUnit implements KubeletUnit {
   see(view: HostView): void {
     const before = this.#seen;
     this.#seen = { notices: noticesOf(view, this.#present()), next: nextConfig(view) };
-    if (!isDeepStrictEqual(before, this.#seen)) this.#tell();
+    if (!isDeepStrictEqual(before, this.#seen)) this.#notifyListeners();
   }
 
   /** The host returned from the trial: that its drop-in is gone is not the work of others. */
@@ -202,15 +225,25 @@ export class AttachedUnit implements KubeletUnit {
     const { trial, good } = this.#record;
     const isRolledBack = trial !== undefined && own.mark('rolled-back')?.split(' ')[0] === trial;
     if (isRolledBack && own.dropIn('trial') === undefined) this.#put({ good });
+    const limits = own.mark('limits-after') ?? '';
+    if (limits !== this.#limits && limits !== '')
+      this.#options.log.warn('limits that the kubelet set on cgroups taken back', {
+        limits: limits.split('\n').join('; '),
+      });
+    this.#limits = limits;
   }
 
-  #tell(): void {
+  #notifyListeners(): void {
     for (const listener of this.#listeners) listener();
   }
 
   #present(): Seen {
     const { own, bootId } = this.#options;
-    const marks = { before: own.mark('before'), fellBack: own.mark('fell-back') };
+    const marks = {
+      before: own.mark('before'),
+      fellBack: own.mark('fell-back'),
+      limits: own.mark('limits-after'),
+    };
     return { record: this.#record, bootId, hasFallbackUnit: own.hasUnit('fallback'), ...marks };
   }
 

@@ -1,12 +1,12 @@
 /** D-Bus: messages in bytes, and a connection to a private dbus-daemon where there is one. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Answer, serve, servePeer } from '../../../../test/dbus-peer.js';
-import { endProcess } from '../../../../test/end-process.js';
+import { Program } from '../../../../test/program.js';
 import { CallFailed, DBus } from './dbus.js';
 import { decodeMessage, encodeMessage, type Message, typesIn, variant } from './dbus-message.js';
 
@@ -108,18 +108,18 @@ describe('a connection', () => {
 const hasDaemon = spawnSync('dbus-daemon', ['--version']).status === 0;
 
 describe.skipIf(!hasDaemon)('with a dbus-daemon (skipped where none is installed)', () => {
-  const startDaemon = async (): Promise<{ path: string; daemon: ChildProcess }> => {
+  const startDaemon = async (): Promise<{ path: string; daemon: Program }> => {
     const dir = newDir();
     const path = join(dir, 'bus');
     const policy =
       '<policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy>';
     const config = `<busconfig><type>system</type><listen>unix:path=${path}</listen>${policy}</busconfig>`;
     writeFileSync(join(dir, 'config'), config);
-    const daemon = spawn('dbus-daemon', [`--config-file=${join(dir, 'config')}`, '--nofork', '--print-address'], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    onTestFinished(() => endProcess(daemon));
-    await once(daemon.stdout!, 'data');
+    const daemon = new Program('dbus-daemon', [
+      ...[`--config-file=${join(dir, 'config')}`, '--nofork', '--print-address'],
+    ]);
+    onTestFinished(() => daemon.end());
+    await daemon.printed(/./);
     return { path, daemon };
   };
   const bus = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', interface: 'org.freedesktop.DBus' };

@@ -20,12 +20,12 @@ import { type HostOptions, hostLayout } from './host-layout.js';
 import { hasExited, nextStep, type Step } from './next-step.js';
 import { OwnFiles } from './own-files.js';
 import { portOwnersOnHost } from './port-owners.js';
-import type { Systemd } from './systemd.js';
+import type { Systemd, UnitState } from './systemd.js';
 import { wrapperIn } from './unit-text.js';
 
 export interface SystemdDriverOptions extends HostOptions {
   systemd: Systemd;
-  /** Of this host, taken by the caller; close() releases it. */
+  /** Lock of this host, taken by the caller; close() releases it. */
   lock: AgentLock;
   /** The kubelet's executable and what leads to it. */
   command: string[];
@@ -33,7 +33,7 @@ export interface SystemdDriverOptions extends HostOptions {
   run: RunCommand;
   /** In front of paths of the host. Default none: a pod has the host's directories at their own paths. */
   root?: string;
-  /** Of the kubelet's executable, at once. Default: it is asked for on the host, before each start. */
+  /** Fingerprint of the kubelet's executable, at once. Default: it is read on the host, before each start. */
   fingerprint?(program: string): string;
   trial: TrialLimits;
   state: NodeState;
@@ -44,7 +44,8 @@ export interface SystemdDriverOptions extends HostOptions {
 
 interface Run {
   config: string;
-  /** Of the kubelet, once it runs with the config. */
+  onRunning?: (() => void) | undefined;
+  /** The kubelet's invocation, once it runs with the config. */
   started?: { invocation: string; pid: number };
   /** stop or shutdown was called. */
   stopped: AbortController;
@@ -92,7 +93,7 @@ export class SystemdDriver implements KubeletDriver {
   #run: Run | undefined;
   /** Reported, and deleted with the next start: by then the agent has recorded it. */
   #reported: string | undefined;
-  /** Of the kubelet that was started last. */
+  /** Invocation of the kubelet that was started last. */
   #lastInvocation: string | undefined;
   #fingerprint = '';
   /** Fires when the host may have changed, and is then replaced. */
@@ -131,10 +132,10 @@ export class SystemdDriver implements KubeletDriver {
   /** Whatever runs is adopted by the first start. */
   async recover(): Promise<void> {}
 
-  start(config: StartedConfig): Promise<Exit> {
+  start(config: StartedConfig, onRunning?: () => void): Promise<Exit> {
     if (this.#run !== undefined) throw new Error('start the kubelet: one is running');
     this.#options.lock.check();
-    const run: Run = { config: '', stopped: new AbortController() };
+    const run: Run = { config: '', onRunning, stopped: new AbortController() };
     this.#run = run;
     return this.#untilExit(run, config).finally(() => (this.#run = undefined));
   }
@@ -154,7 +155,7 @@ export class SystemdDriver implements KubeletDriver {
     await this.#options.lock.release();
   }
 
-  /** What a start with this config would do first. */
+  /** First step of a start with this config. */
   async plan(config: StartedConfig): Promise<Step> {
     const { own, host } = this.#parts;
     return nextStep(await host.view(), own.digestOf(config));
@@ -171,7 +172,7 @@ export class SystemdDriver implements KubeletDriver {
     if (invocation === undefined) return undefined;
     const kept = this.#parts.own.logOf(invocation);
     if (kept !== undefined) return summarizeLog(kept.split('\n'));
-    // What it wrote itself: systemd logs about the same start too.
+    // Only lines that the kubelet wrote itself: systemd logs about the same start too.
     const matches = [`_SYSTEMD_INVOCATION_ID=${invocation}`, '_TRANSPORT=stdout'];
     const command = ['/usr/bin/journalctl', '-q', '--no-pager', '--all', '-o', 'cat', '-n', '3000', ...matches];
     const { code, stdout } = await this.#options
@@ -187,6 +188,7 @@ export class SystemdDriver implements KubeletDriver {
       run.config = this.unit.store(config);
       const missed = await this.#apply(run);
       if (missed !== undefined) return missed;
+      if (run.started !== undefined) run.onRunning?.();
       return run.started === undefined ? requested : await this.#watch(run, run.started.invocation);
     } catch (error) {
       this.#options.log.error('the unit cannot be changed', { config: run.config, error });
@@ -209,6 +211,7 @@ export class SystemdDriver implements KubeletDriver {
 
   async #step(run: Run): Promise<Exit | undefined> {
     const { host } = this.#parts;
+    if (this.unit.takeHandedOver()) await host.rollBack();
     const view = await host.view();
     // After the view: a trial that is gone from it has left its exits before.
     const missed = this.#takeMissed(run.config);
@@ -234,9 +237,14 @@ export class SystemdDriver implements KubeletDriver {
       const change = this.#change.signal;
       const unit = await systemd.unit(name).catch((error) => void log.warn('the unit cannot be read', { error }));
       if (run.stopped.signal.aborted) return requested;
-      if (unit && hasExited(unit, invocation)) return this.#reportExit(invocation) ?? lastExit(unit, invocation);
+      if (unit && hasExited(unit, invocation)) return this.#reportExit(invocation) ?? this.#unrecorded(run, unit);
       await this.#untilChange(change, run);
     }
+  }
+
+  #unrecorded({ config, started }: Run, unit: UnitState): Exit {
+    const isOverdue = this.#parts.own.mark('rolled-back') === `${config} deadline`;
+    return { ...lastExit(unit, started!.invocation), ...(isOverdue && { overdue: true }) };
   }
 
   /** An exit of this config that no start has returned yet. */

@@ -31,6 +31,8 @@ export function hostCommand({ systemd, random, root = '' }: HostCommandOptions):
         properties: [
           ['Description', variant('s', 'relet: a command on the host')],
           ['Type', variant('s', 'oneshot')],
+          // Not in system.slice, which a config of the kubelet can limit.
+          ['Slice', variant('s', '-.slice')],
           ['ExecStart', execStart(command.map(withoutVariables))],
           ['StandardOutputFile', variant('s', files.stdout)],
           ['StandardErrorFile', variant('s', files.stderr)],

@@ -1,4 +1,4 @@
-/** Where relet's files are on the host. Every path that is written to a unit file or a script comes from here, and is safe there. */
+/** Paths of relet's files on the host. Every path that is written to a unit file or a script comes from here, and is safe there. */
 import { type DropInKind, dropIns, safePath } from './unit-text.js';
 
 export interface HostOptions {
@@ -31,7 +31,7 @@ export const lockPath = `${runDir}/${lockName}`;
 
 export type OwnUnit = 'rollback' | 'deadline' | 'fallback' | 'returnToGood';
 
-/** What each unit is called; a start of `rollback` is an instance for the trial. */
+/** Names of the units; a start of `rollback` is an instance for the trial. */
 export const unitNames = {
   rollback: 'relet-rollback@trial.service',
   deadline: 'relet-deadline.timer',

@@ -1,6 +1,6 @@
 /** The script on the host, run by the shell, with a systemctl that only writes down what it is asked to do. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -25,7 +25,7 @@ function setUp() {
   put('bin/journalctl', '#!/bin/sh\ncase "$*" in *--sync*) ;; *) echo "Error: no such runtime" ;; esac\n');
   put(
     'bin/systemctl',
-    `#!/bin/sh\ncase $1 in show) eval "echo \\"\\$$4\\"" ;; *) echo "$*" >>'${root}/calls' ;; esac\n`,
+    `#!/bin/sh\ncase $1 in show) eval "echo \\"\\$$4\\"" ;; *) echo "$*" >>'${root}/calls'; : >'${root}/run/relet/reloaded' ;; esac\n`,
   );
   const own = new OwnFiles(layout, root);
   const properties = { ActiveState: 'active', InvocationID: 'now', ExecMainStartTimestampMonotonic: '0' };
@@ -80,6 +80,15 @@ describe('exits of a kubelet', () => {
       ['dumped', 'SEGV', true],
     ]);
     expect(own.logOf(records[0]!.invocation)).toBe('Error: no such runtime\n');
+  });
+
+  test('systemd does not start the kubelet again before the rollback has made it read the other command', () => {
+    const { exit, dropIn, put, root } = setUp();
+    dropIn('trial');
+    const slowly = `(sleep 0.3; : >'${root}/run/relet/reloaded') >/dev/null 2>&1 &`;
+    put('bin/systemctl', `#!/bin/sh\ncase $1 in show) echo 0 ;; start) ${slowly} ;; esac\n`);
+    for (let at = 0; at < 3; at++) exit('trial', crash);
+    expect(existsSync(join(root, 'run/relet/reloaded'))).toBe(true);
   });
 
   test.each([
@@ -189,6 +198,51 @@ describe('a rollback', () => {
   });
 });
 
+describe('limits of cgroups', () => {
+  const memory = 'sys/fs/cgroup/system.slice/memory.max';
+  const property = 'run/systemd/system.control/system.slice.d/50-MemoryMax.conf';
+  const weight = 'run/systemd/system.control/user.slice.d/50-CPUWeight.conf';
+
+  function strangled() {
+    const rig = setUp();
+    const { put, run, dropIn, root } = rig;
+    dropIn('trial');
+    put(memory, 'max\n');
+    put('sys/fs/cgroup/kubepods.slice/memory.max', 'max\n');
+    put(weight, '[Slice]\nCPUWeight=100\n');
+    expect(run(['begin'])).toEqual([]);
+    put(memory, '100663296\n');
+    put('sys/fs/cgroup/kubepods.slice/memory.max', '1\n');
+    put(property, '[Slice]\nMemoryMax=100663296\n');
+    put(weight, '[Slice]\nCPUWeight=1\n');
+    return { ...rig, text: (path: string) => readFileSync(join(root, path), 'utf8') };
+  }
+
+  test('that the kubelet of a failed config set are put back, in cgroups and in systemd, and those of pods are left to the next kubelet', () => {
+    const { run, own, text } = strangled();
+    run(['rollback']);
+    expect(text(memory)).toBe('max\n');
+    expect(text(weight)).toBe('[Slice]\nCPUWeight=100\n');
+    expect(() => text(property)).toThrow('ENOENT');
+    expect(text('sys/fs/cgroup/kubepods.slice/memory.max')).toBe('1\n');
+    expect(own.mark('limits-after')).toBe('put-back system.slice/memory.max 100663296 max');
+  });
+
+  test('are noted once for a trial, however often its kubelet crashes', () => {
+    const { run, text } = strangled();
+    run(['begin']);
+    run(['rollback']);
+    expect(text(memory)).toBe('max\n');
+  });
+
+  test('of a cgroup that is gone are not an error', () => {
+    const { run, root, own } = strangled();
+    rmSync(join(root, 'sys/fs/cgroup/system.slice'), { recursive: true });
+    run(['rollback']);
+    expect(own.mark('limits-after')).toBe('');
+  });
+});
+
 describe('the deadline of a staged trial', () => {
   const times = {
     InactiveExitTimestampMonotonic: String(70 * second),
@@ -212,8 +266,10 @@ describe('the deadline of a staged trial', () => {
   });
 });
 
-test('units run the script with its verb', () => {
-  expect(unitText(layout, 'rollback')).toContain('\nExecStart=/bin/sh /var/lib/relet/host.sh rollback\n');
+test('units run the script with its verb, outside of slices that a kubelet may limit', () => {
+  const text = unitText(layout, 'rollback');
+  expect(text).toContain('\nExecStart=/bin/sh /var/lib/relet/host.sh rollback\n');
+  expect(text).toContain('\nSlice=-.slice\nOOMScoreAdjust=-999\n');
 });
 
 test.each<[string, string]>([

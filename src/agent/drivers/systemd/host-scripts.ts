@@ -1,10 +1,12 @@
 /**
- * What runs on the host without an agent, as text: the script that counts exits of the kubelet and returns to what was kept, and
+ * Programs on the host that need no agent, as text: the script that counts exits of the kubelet and returns to what was kept, and
  * the units that run it. POSIX shell, systemctl and journalctl; no other program. Every step may be the last one before a crash.
  *
  *   exited     after each exit of the kubelet (ExecStopPost= of relet's drop-ins): counts those that speak against the config.
  *              The third one: trial → rollback, kept config → fallback to local, local after that → return to good, once
- *   rollback   removes the trial, restarts the kubelet with what was kept. Also started by the agent and by the deadline
+ *   begin      before a kubelet on trial starts: notes the limits of cgroups, which that kubelet may change
+ *   rollback   puts these limits back, removes the trial, restarts the kubelet with what was kept. Also started by the agent and by
+ *              the deadline
  *   fallback   the local config instead of the kept one, until the next boot or until the agent keeps another one
  *   local      the same at once, for an operator on a host without an agent
  *   arm        the deadline of a trial that was staged, when it starts
@@ -22,9 +24,16 @@ exits=$root${exitsDir}
 trial=$root${dropIn.trial}
 fallback=$root${dropIn.fallback}
 deadline=$root${units.deadline}
+control=$root/run/systemd/system.control
+cgroups=$root/sys/fs/cgroup
 show() { systemctl show --value -p "$1" "$unit"; }
 # A file is there whole or not at all.
 put() { cat >"$1.$$" && mv -f "$1.$$" "$1"; }
+# Up to ten seconds, until the command succeeds.
+wait_until() {
+  left=100
+  while ! "$@" && [ $left -gt 0 ]; do sleep 0.1 && left=$((left - 1)); done
+}
 config_of() { sed -n 's/^# relet: config=\\([0-9a-z]*\\) .*/\\1/p' "$1" | head -n 1; }
 
 exited() {
@@ -62,17 +71,58 @@ exited() {
   # Only the newest are kept: an agent that comes back needs no more.
   ls -t "$exits" | tail -n +41 | while read -r old; do rm -f "$exits/$old"; done
   [ $rolled_back = yes ] || return 0
-  rm -f "$run/count"
+  rm -f "$run/count" "$run/reloaded"
   case $kind in
     trial) echo crash >"$run/why" && systemctl start --no-block ${unitNames.rollback} ;;
     good) systemctl start --no-block ${unitNames.fallback} ;;
     fallback) systemctl start --no-block ${unitNames.returnToGood} ;;
   esac
+  # systemd starts the unit again when this has ended: not before it knows another command.
+  wait_until test -e "$run/reloaded"
 }
+
+# The limits of cgroups beside those of pods, and the properties of slices that were set at run time. A kubelet sets both where
+# enforceNodeAllocatable has system-reserved or kube-reserved, and nothing takes them back.
+begin() {
+  [ ! -e "$run/limits" ] || return 0
+  for dir in "$cgroups"/*/ "$cgroups"/*/*.slice/; do
+    case $dir in */kubepods* | *'*'*) continue ;; esac
+    for name in memory.max memory.high memory.low memory.min memory.limit_in_bytes pids.max cpu.max cpu.weight cpu.shares \
+      cpu.cfs_quota_us cpuset.cpus; do
+      { read -r value <"$dir$name"; } 2>/dev/null && echo "$dir$name $value"
+    done
+  done | put "$run/limits"
+  rm -rf "$run/control"
+  cp -R "$control" "$run/control" 2>/dev/null || mkdir -p "$run/control"
+}
+
+# First the limits themselves: with them, nothing else may get memory or CPU.
+put_back() {
+  [ -e "$run/limits" ] || return 0
+  while read -r file before; do
+    { read -r now <"$file"; } 2>/dev/null || continue
+    [ "$now" != "$before" ] || continue
+    if { echo "$before" >"$file"; } 2>/dev/null; then result=put-back; else result=left; fi
+    echo "$result \${file#"$cgroups"/} $now $before"
+  done <"$run/limits" | put "$run/limits-after"
+  for file in "$control"/*.slice.d/*; do
+    case $file in */kubepods* | *'*'*) continue ;; esac
+    before=$run/control/\${file#"$control"/}
+    if [ ! -e "$before" ]; then rm -f "$file"
+    elif [ "$(cat "$before")" != "$(cat "$file")" ]; then put "$file" <"$before"
+    fi
+  done
+  rm -rf "$run/limits" "$run/control"
+}
+
+has_stopped() { [ "$(show ActiveState)" != deactivating ]; }
 
 # Not a unit that an operator stopped, and not one that still runs what it ran before the trial.
 restart() {
   systemctl daemon-reload
+  : >"$run/reloaded"
+  # A restart of a unit that is stopping would wait for its RestartSec=.
+  wait_until has_stopped
   state=$(show ActiveState)
   [ "$state" != inactive ] || return 0
   [ "$state" != active ] || [ "$(show InvocationID)" != "$(cat "$run/before" 2>/dev/null)" ] || return 0
@@ -82,6 +132,7 @@ restart() {
 
 rollback() {
   [ -e "$trial" ] || return 0
+  put_back
   why=$(cat "$run/why" 2>/dev/null || echo deadline)
   echo "$(config_of "$trial") $why" | put "$run/rolled-back"
   rm -f "$trial" "$run/why" "$run/count" "$deadline"
@@ -129,6 +180,7 @@ verb=$1
 shift
 mkdir -p "$run"
 case $verb in
+  begin) begin ;;
   exited) exited "$@" ;;
   rollback) rollback ;;
   fallback) fall_back ;;
@@ -152,6 +204,13 @@ Unit=${unitNames.rollback}
 `;
 }
 
+/** Outside of every slice that a kubelet limits, and the last to be killed: it is needed when a config leaves the host no memory. */
+const protection = `Slice=-.slice
+OOMScoreAdjust=-999
+MemoryMin=16M
+CPUWeight=1000
+`;
+
 const verbs: Record<Exclude<OwnUnit, 'deadline'>, [verb: string, description: string]> = {
   rollback: ['rollback', 'return from the kubelet config on trial'],
   fallback: ['fallback', 'the local kubelet config, since the last known good one keeps crashing'],
@@ -163,8 +222,9 @@ export function unitText({ script }: HostLayout, unit: keyof typeof verbs): stri
   return `# relet: 'relet detach' removes it.
 [Unit]
 Description=relet: ${description}
+StartLimitIntervalSec=0
 [Service]
 Type=oneshot
 ExecStart=/bin/sh ${script} ${verb}
-`;
+${protection}`;
 }

@@ -46,7 +46,7 @@ const commandTimeoutMs = 10_000;
 export class UnitHost {
   readonly #options: UnitHostOptions;
   readonly #layout: HostLayout;
-  /** Of the main process: it does not change while that lives. */
+  /** Command of the main process: it does not change while that lives. */
   #running: { process: string; words: string[] } | undefined;
   /** The host's command line has --config-dir, as far as has been seen. */
   hasConfigDir = false;
@@ -63,8 +63,7 @@ export class UnitHost {
     const unit = await systemd.unit(name);
     if (unit.loadState === 'not-found') throw new Error(`${name} is not a unit of this host`);
     const running = await this.#runningConfig(unit);
-    const headers = { trial: own.dropIn('trial'), fallback: own.dropIn('fallback'), good: own.dropIn('good') };
-    const present = Object.fromEntries(Object.entries(headers).filter(([, header]) => header !== undefined));
+    const present = own.dropIns();
     const files = unit.loadState === 'masked' ? [] : await this.#unitFiles(unit);
     const base = files.length === 0 ? undefined : baseCommand(files);
     return { unit, own: present, base, running, obstacle: base && obstacleIn(base, files) };
@@ -110,7 +109,9 @@ export class UnitHost {
     own.writeTool();
     own.writeUnit('rollback');
     own.setMark('before', fresh.unit.invocationId || undefined);
-    for (const mark of ['confirmed', 'rolled-back', 'why', 'count'] as const) own.setMark(mark, undefined);
+    // The limits that were noted stay: they are those of the kept config, also where one trial follows another.
+    for (const mark of ['confirmed', 'rolled-back', 'why', 'count', 'limits-after'] as const)
+      own.setMark(mark, undefined);
     for (const exit of own.exits()) if (exit.config === config) own.removeExit(exit.invocation);
     if (isNow) own.writeTimer(deadlineTimer(this.#deadlineMs()));
     own.writeDropIn('trial', this.#render('trial', base, config, { arms: !isNow }));
@@ -138,9 +139,16 @@ export class UnitHost {
   /** By the unit that does it without an agent too, so that the two never do it at once. */
   async rollBack(): Promise<void> {
     const { systemd, own } = this.#options;
-    own.setMark('why', 'agent');
+    if (own.dropIn('trial') !== undefined) own.setMark('why', 'agent');
     const result = await systemd.start(unitNames.rollback);
     if (result !== 'done') throw new Error(`start ${unitNames.rollback}: ${result}`);
+  }
+
+  /** As rollBack, without waiting for its end. */
+  async handOverRollback(): Promise<void> {
+    const { systemd, own } = this.#options;
+    own.setMark('why', 'agent');
+    await systemd.startNow(unitNames.rollback);
   }
 
   /** Every boot starts it from now on. Throws when /etc does not take it. */
@@ -157,7 +165,7 @@ export class UnitHost {
       own.removeDropIn('good');
       for (const unit of ['fallback', 'returnToGood'] as const) own.removeUnit(unit);
     }
-    for (const mark of ['before', 'confirmed', 'count', 'fell-back', 'rolled-back'] as const)
+    for (const mark of ['before', 'confirmed', 'count', 'fell-back', 'rolled-back', 'limits'] as const)
       own.setMark(mark, undefined);
     await systemd.reload();
     await this.#verify(config === local ? undefined : 'good', config);
@@ -207,7 +215,7 @@ export class UnitHost {
     });
   }
 
-  /** What systemd has loaded is what was written: it may have been overruled by a file that nobody saw. */
+  /** Checks that systemd has loaded what was written: a file that nobody saw may have overruled it. */
   async #verify(kind: DropInKind | undefined, config: string): Promise<void> {
     const { dropIn } = this.#layout;
     const { dropInPaths, execStart } = await this.#options.systemd.unit(this.#layout.unit);

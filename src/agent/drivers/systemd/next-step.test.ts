@@ -1,4 +1,4 @@
-/** What the driver does next, from what is on the host: every state of the unit, without one. */
+/** The next step of the driver in every state of the unit, without a unit. */
 import { describe, expect, test } from 'vitest';
 import { type HostView, hasExited, nextConfig, nextStep } from './next-step.js';
 import type { UnitState } from './systemd.js';

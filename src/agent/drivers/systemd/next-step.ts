@@ -1,5 +1,5 @@
 /**
- * What the driver does next so that the kubelet's unit runs a config. Pure: driver.ts looks at the host and does what this says,
+ * Next step of the driver so that the kubelet's unit runs a config. Pure: driver.ts looks at the host and does what this says,
  * then looks again.
  *
  *     runs it                          ► adopt
@@ -32,12 +32,12 @@ export type Step =
   | { kind: 'restart' }
   | { kind: 'switch' };
 
-/** What the host returns to from a trial. */
+/** Config that the host returns to from a trial. */
 export function keptConfig({ own }: Pick<HostView, 'own'>): string {
   return (own.fallback ?? own.good)?.config ?? local;
 }
 
-/** What the next start runs. */
+/** Config of the next start. */
 export function nextConfig(view: Pick<HostView, 'own'>): string {
   return view.own.trial?.config ?? keptConfig(view);
 }

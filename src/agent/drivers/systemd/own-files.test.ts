@@ -1,4 +1,4 @@
-/** What relet writes on the host, whatever a ConfigMap has in it. */
+/** Files that relet writes on the host, whatever a ConfigMap has in it. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -29,8 +29,8 @@ export interface ExitRecord {
   rolledBack: boolean;
 }
 
-/** Files of runDir, one line each. */
-export type Mark = 'before' | 'why' | 'count' | 'confirmed' | 'rolled-back' | 'fell-back';
+/** Files of runDir, one line each but for those of limits. */
+export type Mark = 'before' | 'why' | 'count' | 'confirmed' | 'rolled-back' | 'fell-back' | 'limits' | 'limits-after';
 
 const unitMode = 0o644;
 
@@ -48,6 +48,14 @@ export class OwnFiles {
   dropIn(kind: DropInKind): DropInHeader | undefined {
     const text = this.#read(this.layout.dropIn[kind]);
     return text === undefined ? undefined : readDropIn(text);
+  }
+
+  /** Those that are there. */
+  dropIns(): Partial<Record<DropInKind, DropInHeader>> {
+    const kinds: DropInKind[] = ['trial', 'fallback', 'good'];
+    return Object.fromEntries(
+      kinds.map((kind) => [kind, this.dropIn(kind)]).filter(([, header]) => header !== undefined),
+    );
   }
 
   writeDropIn(kind: DropInKind, text: string): void {

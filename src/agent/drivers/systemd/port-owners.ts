@@ -1,4 +1,4 @@
-/** Who listens on the kubelet's ports, as the host's /proc shows it to a command there: a pod has another /proc. */
+/** Owners of the kubelet's ports, as the host's /proc shows them to a command there: a pod has another /proc. */
 import type { RunCommand } from '../command.js';
 import type { Port, PortOwner } from '../driver.js';
 import { inodesOf, type ListeningSocket, parseRow } from '../listeners.js';

@@ -114,6 +114,35 @@ describe('systemd', () => {
     await failed;
   });
 
+  test('a job whose end is not reported fails after its time', async () => {
+    const { systemd, clock } = await setUp((socket, call) => socket.write(reply(call, 'o', job)));
+    const failed = expect(systemd.start('kubelet.service')).rejects.toThrow('no answer');
+    await clock.untilSleeping((ms) => ms === 90_000);
+    await clock.advance(90_000);
+    await failed;
+  });
+
+  test('an order that must not wait reaches systemd although the bus does not answer', async () => {
+    const orders: unknown[] = [];
+    const { systemd, root } = await setUp((socket, call) => {
+      orders.push([call.member, call.body, call.destination]);
+      socket.write(reply(call, 'o', job));
+    });
+    mkdirSync(join(root, 'run/dbus'));
+    await servePeer(join(root, 'run/dbus/system_bus_socket'), () => {});
+    await systemd.startNow('relet-rollback@trial.service');
+    expect(orders).toEqual([['StartUnit', ['relet-rollback@trial.service', 'replace'], undefined]]);
+  });
+
+  test('an order that no socket takes fails with the reason of each', async () => {
+    const systemd = connectSystemd({ root: '/nowhere', clock: new ManualClock(), log: silentLog });
+    const failed = systemd.startNow('a.service').catch((error: AggregateError) => error.errors.map(String));
+    expect(await failed).toEqual([
+      expect.stringContaining('/run/systemd/private'),
+      expect.stringContaining('/run/dbus/system_bus_socket'),
+    ]);
+  });
+
   test('a host without systemd is an error that names it', async () => {
     const systemd = connectSystemd({ root: '/nowhere', clock: new ManualClock(), log: silentLog });
     await expect(systemd.reload()).rejects.toThrow('is it the init system of this host');

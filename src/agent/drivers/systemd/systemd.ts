@@ -15,9 +15,9 @@ export interface UnitState {
   loadState: string;
   /** active, activating, deactivating, inactive, failed, reloading */
   activeState: string;
-  /** Of a service, such as running, start-post, auto-restart, stop-post, dead. */
+  /** State of a service, such as running, start-post, auto-restart, stop-post, dead. */
   subState: string;
-  /** Of the last start, in hex; empty when it was never started. */
+  /** Id of the last start, in hex; empty when it was never started. */
   invocationId: string;
   /** 0 without a main process. */
   mainPid: number;
@@ -62,12 +62,14 @@ export interface TransientUnit {
 export interface Systemd {
   manager(): Promise<ManagerState>;
   unit(name: string): Promise<UnitState>;
-  /** Of all units that have a file. */
+  /** Names of all units that have a file. */
   unitNames(): Promise<string[]>;
   /** Reads all unit files again. */
   reload(): Promise<void>;
   /** Resolve when the job is over. Reject when there cannot be one, such as for a masked unit. */
   start(unit: string): Promise<JobResult>;
+  /** Resolves when systemd has taken the order. On systemd's own socket first: the bus is a process that may be starved. */
+  startNow(unit: string): Promise<void>;
   stop(unit: string): Promise<JobResult>;
   /** Resolves when it has begun: how long a service takes to be ready is its own affair. */
   restart(unit: string): Promise<void>;
@@ -98,6 +100,10 @@ const sockets = [
 ];
 /** A reload on a node with thousands of units takes seconds; systemd itself waits as long for a reply. */
 const callTimeoutMs = 90_000;
+/** For a job that relet waits for: those of relet's own units take seconds, and commands on the host have a limit of their own. */
+const jobTimeoutMs = 90_000;
+/** For an answer to an order that must not wait, on each socket. */
+const orderTimeoutMs = 20_000;
 const reconnectMs = 1000;
 
 export function connectSystemd(options: SystemdOptions): Systemd {
@@ -143,6 +149,26 @@ class SystemdConnection implements Systemd {
 
   start(unit: string): Promise<JobResult> {
     return this.#job(unit, { member: 'StartUnit', signature: 'ss', body: [unit, 'replace'] });
+  }
+
+  async startNow(unit: string): Promise<void> {
+    const { root = '' } = this.#options;
+    const failures: Error[] = [];
+    for (const { path, isBus } of [...sockets].reverse()) {
+      let open: Promise<DBus> | undefined;
+      try {
+        open = DBus.open({ path: root + path, isBus, onSignal() {} });
+        const connection = await this.#within(orderTimeoutMs, `connect to ${path}`, open);
+        const call = { ...manager, member: 'StartUnit', signature: 'ss', body: [unit, 'replace'] };
+        await this.#within(orderTimeoutMs, `start ${unit}`, connection.call(addressed(call, isBus)));
+        return;
+      } catch (error) {
+        failures.push(error as Error);
+      } finally {
+        void open?.then((connection) => connection.close()).catch(() => {});
+      }
+    }
+    throw new AggregateError(failures, `start ${unit}`, { cause: failures[0] });
   }
 
   async restart(unit: string): Promise<void> {
@@ -200,32 +226,44 @@ class SystemdConnection implements Systemd {
       await this.#match(rule);
       const [job] = (await this.#call({ ...manager, ...call })) as [string];
       // It may have ended before the answer was handled.
-      return await new Promise((resolve, reject) => {
+      const result = new Promise<JobResult>((resolve, reject) => {
         onEnd = () => ended.has(job) && resolve(ended.get(job)!);
         onEnd(job);
         onLost = () => reject(new Error(`${call.member} ${unit}: the connection ended before the job`));
         open.closed.addEventListener('abort', onLost);
         if (open.closed.aborted) onLost();
       });
+      return await this.#within(jobTimeoutMs, `${call.member} ${unit}`, result);
     } finally {
       open.closed.removeEventListener('abort', onLost);
       this.#jobs.delete(listener);
+      // Not awaited: what is known does not wait for a bus that is slow.
       if (this.#isBus && !open.closed.aborted)
-        await open.call({ ...bus, member: 'RemoveMatch', signature: 's', body: [rule] }).catch(() => {});
+        void open.call({ ...bus, member: 'RemoveMatch', signature: 's', body: [rule] }).catch(() => {});
     }
   }
 
   async #match(rule: string): Promise<void> {
     const open = await this.#open();
-    if (this.#isBus) await open.call({ ...bus, member: 'AddMatch', signature: 's', body: [rule] });
+    if (!this.#isBus) return;
+    await this.#within(
+      callTimeoutMs,
+      'AddMatch',
+      open.call({ ...bus, member: 'AddMatch', signature: 's', body: [rule] }),
+    );
   }
 
   async #call(call: Call): Promise<unknown[]> {
     const open = await this.#open();
-    const limit = deadline(this.#options.clock, callTimeoutMs, this.#over.signal, call.member);
+    return this.#within(callTimeoutMs, call.member, open.call(addressed(call, this.#isBus)));
+  }
+
+  async #within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
+    const limit = deadline(this.#options.clock, ms, this.#over.signal, what);
+    // If the time is over first, nobody is left to handle how it ends.
+    work.catch(() => {});
     try {
-      const answer = open.call(addressed(call, this.#isBus));
-      return await Promise.race([answer, rejected(limit.signal)]);
+      return await Promise.race([work, rejected(limit.signal)]);
     } finally {
       limit.done();
     }
@@ -250,7 +288,11 @@ class SystemdConnection implements Systemd {
         const onSignal = (signal: Message) => this.#onSignal(signal);
         const open = await DBus.open({ path: root + path, isBus, matches: rules, onSignal });
         this.#isBus = isBus;
-        await open.call(addressed({ ...manager, member: 'Subscribe' }, isBus));
+        await this.#within(
+          callTimeoutMs,
+          'Subscribe',
+          open.call(addressed({ ...manager, member: 'Subscribe' }, isBus)),
+        );
         open.closed.addEventListener('abort', () => void this.#reopen(), { once: true });
         return open;
       } catch (error) {

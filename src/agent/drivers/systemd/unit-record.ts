@@ -1,4 +1,4 @@
-/** What the driver has put on the host, so that it notices what others changed: a record under DIR/meta, and what follows from it. */
+/** Record under DIR/meta of the driver's own files on the host, so that it notices what others changed. */
 import { type ExactRef, isExactRef } from '../../../api/config-ref.js';
 import { isObject } from '../../../json.js';
 import { defineRecord } from '../../state/json-record.js';
@@ -14,7 +14,7 @@ export interface UnitRecord {
   bootId: string;
   /** The host's command line has --config-dir. */
   hasConfigDir: boolean;
-  /** What each digest stands for. */
+  /** Config of each digest. */
   configs: Record<string, { source: ExactRef; file: string }>;
 }
 
@@ -32,12 +32,14 @@ export interface Seen {
   /** Marks of the script. */
   before: string | undefined;
   fellBack: string | undefined;
+  /** Changes of a rollback to the limits that the kubelet had set: `put-back FILE NOW BEFORE`, or `left` if that failed. */
+  limits?: string | undefined;
 }
 
-/** What others did to the unit, as it is now. Pure. */
+/** Present changes of others to the unit. Pure. */
 export function noticesOf(view: HostView, seen: Seen): Notice[] {
   const { unit, own } = view;
-  const { record, bootId, fellBack } = seen;
+  const { record, bootId, fellBack, limits = '' } = seen;
   const notices: Notice[] = [];
   if (isMasked(unit)) notices.push({ reason: 'UnitMasked', message: `the unit is ${unit.unitFileState || 'masked'}` });
   const removed = removedDropIn(view, seen);
@@ -50,6 +52,11 @@ export function noticesOf(view: HostView, seen: Seen): Notice[] {
     notices.push({ reason: 'BaseCommandChanged', message: `ExecStart= of the unit is now ${view.base?.text}` });
   if (fellBack !== undefined && own.fallback !== undefined)
     notices.push({ reason: 'FellBackToLocal', message: 'the kept config crashed too often at its start' });
+  const left = limits.split('\n').flatMap((line) => {
+    const [, file, now, before] = /^left (\S+) (\S+) (.*)$/.exec(line) ?? [];
+    return file === undefined ? [] : [`${file} is ${now}, and was ${before}`];
+  });
+  if (left.length > 0) notices.push({ reason: 'LimitsLeft', message: left.join('; ') });
   return notices;
 }
 

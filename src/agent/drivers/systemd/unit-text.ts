@@ -61,7 +61,7 @@ export function overridingDropIn(files: readonly UnitFile[]): string | undefined
   )?.path;
 }
 
-/** What a wrapper is called, if the unit does not start the kubelet itself: arguments that follow would not reach it. */
+/** Name of a wrapper, if the unit does not start the kubelet itself: arguments that follow would not reach it. */
 export function wrapperIn({ text }: BaseCommand): string | undefined {
   const [program = '', ...args] = wordsOf(text);
   const name = basename(program.replace(/^[-@:+!|]+/, ''));
@@ -124,7 +124,7 @@ export interface StoredConfig {
   file: string;
 }
 
-/** What a drop-in on the host says about itself. */
+/** Header of a drop-in on the host. */
 export interface DropInHeader {
   /** `local`, or the digest of a config. */
   config: string;
@@ -151,6 +151,7 @@ export function renderDropIn({ kind, base, config, hasConfigDir, counter, deadli
     ...limits,
     '[Service]',
     ...(kind === 'trial' ? [`RestartSec=${trialRestartSec}`] : []),
+    ...(kind === 'trial' ? [`ExecStartPre=-/bin/sh ${safePath(script)} begin`] : []),
     ...(deadlineSeconds === undefined ? [] : [`ExecStartPre=-/bin/sh ${safePath(script)} arm ${deadlineSeconds}`]),
     'ExecStart=',
     `ExecStart=${[base.text, ...flags].join(' ')}`,

@@ -1,4 +1,4 @@
-/** What an upgrade of the kubelets would change while their configs stay: `relet config upgrade-check` of the fleet. */
+/** Effects of an upgrade of the kubelets while their configs stay: `relet config upgrade-check` of the fleet. */
 import { newestMinor } from '../../../config/model.js';
 import type { UpgradeAnswer } from '../../wire.js';
 import { rowsByName, rowsVersion } from '../fleet/fleet-store.js';

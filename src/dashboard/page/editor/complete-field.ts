@@ -1,4 +1,4 @@
-/** What may be written at the cursor: fields, keys of maps and values of the kubelets that the config is for. Pure. */
+/** Suggestions at the cursor: fields, keys of maps and values of the kubelets that the config is for. Pure. */
 import { entryOf, fieldImpact } from '../../../config/catalogue.js';
 import { choicesOf, mapKeysOf } from '../../../config/choices.js';
 import { defaultOf, fieldAt } from '../../../config/fields.js';

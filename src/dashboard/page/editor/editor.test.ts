@@ -1,4 +1,4 @@
-/** What the editor of overlays suggests and reports, without a browser. */
+/** Suggestions and findings of the overlay editor, without a browser. */
 import { describe, expect, test } from 'vitest';
 import { checkText } from './check-text.js';
 import { completeField } from './complete-field.js';

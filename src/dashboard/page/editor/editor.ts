@@ -23,7 +23,7 @@ import { editorTheme } from './editor-theme.js';
 export interface EditorOptions {
   parent: HTMLElement;
   text: string;
-  /** Of the selected nodes; the newest that relet knows where there are none. */
+  /** Minors of the selected nodes; the newest that relet knows if there are none. */
   minors: readonly Minor[];
   unset: readonly string[];
   onChange(text: string): void;

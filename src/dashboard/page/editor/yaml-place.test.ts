@@ -1,4 +1,4 @@
-/** Where a cursor is, marked by `|` in the text. */
+/** Place of a cursor, marked by `|` in the text. */
 import { expect, test } from 'vitest';
 import { yamlPlaceAt } from './yaml-place.js';
 

@@ -1,5 +1,5 @@
 /**
- * Where the cursor is in a text of YAML in block style: under which keys, and whether a key or a value is typed there. By indentation
+ * Place of the cursor in a text of YAML in block style: under which keys, and whether a key or a value is typed there. By indentation
  * alone, so that it works while the text is not valid, which it never is while one types. Pure.
  */
 
@@ -7,7 +7,7 @@ export interface YamlPlace {
   /** Keys from the top; `[]` is an item of a list. */
   path: string[];
   typing: 'key' | 'value';
-  /** Where the word begins that is typed, and what there is of it. */
+  /** Start of the word that is typed, and its text so far. */
   from: number;
   typed: string;
   /** Keys that are there already, beside the one that is typed. */
@@ -89,7 +89,7 @@ function pathAbove(lines: readonly Line[], row: number, own: Line): string[] {
   return path;
 }
 
-/** Of the same mapping: same column, nothing shallower in between. */
+/** Keys of the same mapping: same column, nothing shallower in between. */
 function siblingsOf(lines: readonly Line[], row: number, own: Line): string[] {
   const found: string[] = [];
   const walk = (from: number, by: 1 | -1) => {

@@ -1,4 +1,4 @@
-/** Where each cell is: groups one below the other, each a title and rows of squares. Pure; lengths are in CSS pixels. */
+/** Layout of cells: groups one below the other, each a title and rows of squares. Pure; lengths are in CSS pixels. */
 import type { Row } from '../../wire.js';
 import type { Group } from './fleet-view.js';
 
@@ -6,7 +6,7 @@ export const titleHeight = 24;
 const groupGap = 8;
 
 export interface PlacedGroup extends Group {
-  /** Of its title. */
+  /** Top of its title. */
   top: number;
   bottom: number;
 }

@@ -11,6 +11,7 @@ import {
   type FleetQuery,
   flags,
   groupings,
+  mainStandings,
   none,
   standings,
   valuesOf,
@@ -18,17 +19,19 @@ import {
 
 const number = (value: number) => value.toLocaleString('en');
 
-/** The answer in four figures, each a filter. */
+/** The answer in a few figures, each a filter. */
 export function Standings({ counts, query }: { counts: Counts; query: FleetQuery }) {
   return (
     <fieldset class="standings">
       <legend class="visually-hidden">Nodes by standing</legend>
-      {standings.map((standing) => (
-        <Toggle key={standing} name={standing} query={query} count={counts.standings[standing]}>
-          <strong>{number(counts.standings[standing])}</strong>
-          <span>{standing}</span>
-        </Toggle>
-      ))}
+      {standings
+        .filter((standing) => mainStandings.includes(standing) || counts.standings[standing] > 0)
+        .map((standing) => (
+          <Toggle key={standing} name={standing} query={query} count={counts.standings[standing]}>
+            <strong>{number(counts.standings[standing])}</strong>
+            <span>{standing}</span>
+          </Toggle>
+        ))}
     </fieldset>
   );
 }

@@ -81,7 +81,7 @@ function Fleet() {
   );
 }
 
-/** Of a table that has no more rows than this; a few nodes need no screen full of nothing. */
+/** Height for a table with this many rows; a few nodes need no screen full of nothing. */
 const heightFor = (nodes: number): number => Math.max(200, (nodes + 1) * rowHeight + 24);
 
 function CellsWithDetail({ groups, label }: { groups: ReturnType<typeof groupRows>; label: string }) {

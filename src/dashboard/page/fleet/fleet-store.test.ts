@@ -1,7 +1,7 @@
 /** The rows of the page: in the order of their names, through snapshots and changes. */
 import { beforeEach, expect, test } from 'vitest';
+import { anyRow as row } from '../../../../test/rig/fleet-row.js';
 import { applyRows, forgetRows, isLoaded, rowOf, rowsByName, takeSnapshot } from './fleet-store.js';
-import { anyRow as row } from './row-cases.js';
 
 const names = () => rowsByName().map(({ name }) => name);
 

@@ -1,5 +1,6 @@
 /** All rows of the fleet in this page. Rows are replaced, never changed. */
 import { signal } from '@preact/signals';
+import { byName } from '../../../natural-order.js';
 import type { Row } from '../../wire.js';
 
 const rows = new Map<string, Row>();
@@ -49,12 +50,9 @@ export function forgetRows(): void {
   rowsVersion.value++;
 }
 
-/** node-2 before node-10, as people count. */
-const byName = new Intl.Collator('en', { numeric: true }).compare;
-
 export function rowsByName(): readonly Row[] {
   if (places === undefined) {
-    sorted = [...rows.values()].sort((a, b) => byName(a.name, b.name));
+    sorted = [...rows.values()].sort(byName);
     places = new Map(sorted.map(({ name }, at) => [name, at]));
   }
   return sorted;

@@ -1,7 +1,7 @@
-/** What the fleet shows for a query: the same rows for cells and table, each counted once. */
+/** The fleet for a query: the same rows for cells and table, each counted once. */
 import { describe, expect, test } from 'vitest';
-import { countRows, groupRows, readQuery, select, standings, valuesOf } from './fleet-view.js';
-import { anyRow as node } from './row-cases.js';
+import { anyRow as node } from '../../../../test/rig/fleet-row.js';
+import { countRows, groupRows, readQuery, select, standingOf, valuesOf } from './fleet-view.js';
 
 const fleet = [
   node('cpu-1', { state: 'local', assigned: 'local', since: 5, zone: 'b' }),
@@ -47,12 +47,23 @@ test('every node has one state and one standing; flags are counted beside them',
   const { total, states, standings: standing, flags } = countRows(fleet);
   const sum = (counts: Record<string, number>) => Object.values(counts).reduce((a, b) => a + b, 0);
   expect([total, sum(states), sum(standing)]).toEqual([5, 5, 5]);
-  expect(standings.map((name) => standing[name])).toEqual([2, 1, 1, 1]);
+  expect(standing).toMatchObject({ 'on target': 1, 'in trial': 1, held: 1, 'not ready': 1, 'in trouble': 1 });
   expect(flags).toEqual({ 'not ready': 1, held: 1, 'taken from its set': 1 });
 });
 
 test('a node that runs its config and reports an error is in trouble', () => {
   expect(countRows([node('x', { error: 'the ConfigMap cannot be read' })]).standings['in trouble']).toBe(1);
+});
+
+test.each([
+  ['runs the revision that its set wants', {}, 'on target'],
+  ['runs another revision than its set wants', { state: 'outdated' }, 'outdated'],
+  ['has no agent, and is not ready', { state: 'no agent', ready: false }, 'no agent'],
+  ['has an agent that is silent', { state: 'silent' }, 'silent'],
+  ['is not ready', { ready: false }, 'not ready'],
+  ['is held', { held: true }, 'held'],
+] as const)('a node that %s', (_what, changes, standing) => {
+  expect(standingOf(node('x', changes))).toBe(standing);
 });
 
 test('the values to choose from have each value once, and one for nodes that have none', () => {

@@ -1,4 +1,6 @@
 /** Which nodes the person sees, in which order and groups, from the query of the address. Pure: cells and table show the same. */
+
+import { byNaturalOrder } from '../../../natural-order.js';
 import type { Row } from '../../wire.js';
 import { type RowState, stateOrder } from '../parts/signs.js';
 
@@ -13,15 +15,34 @@ const flagTests: Record<Flag, (row: Row) => boolean> = {
 
 export const flagsOf = (row: Row): Flag[] => flags.filter((flag) => flagTests[flag](row));
 
-/** Every node is in exactly one of them. An error puts it in trouble whatever its state is. */
-export const standings = ['on target', 'in trial', 'waiting', 'in trouble'] as const;
+/**
+ * Every node is in exactly one of them. An error puts it in trouble whatever its state is. On target: it runs what it should, and that is
+ * known; where a set has it, the revision that the set wants.
+ */
+export const standings = [
+  'on target',
+  'in trial',
+  'waiting',
+  'outdated',
+  'held',
+  'not ready',
+  'silent',
+  'no agent',
+  'in trouble',
+] as const;
 export type Standing = (typeof standings)[number];
 
-export function standingOf({ state, error }: Row): Standing {
+export function standingOf({ state, error, ready, held }: Row): Standing {
   if (error !== '' || state === 'rejected' || state === 'rolled back') return 'in trouble';
+  if (state === 'no agent' || state === 'silent') return state;
+  if (!ready) return 'not ready';
+  if (held) return 'held';
   if (state === 'trial') return 'in trial';
-  return state === 'waiting' ? 'waiting' : 'on target';
+  return state === 'waiting' || state === 'outdated' ? state : 'on target';
 }
+
+/** Those that are shown although no node is in them: the answer to the first question. */
+export const mainStandings: readonly Standing[] = ['on target', 'in trial', 'waiting', 'in trouble'];
 
 export const groupings = ['set', 'zone', 'config', 'kubelet', 'none'] as const;
 export type Grouping = (typeof groupings)[number];
@@ -64,7 +85,7 @@ export function readQuery(query: URLSearchParams): FleetQuery {
   };
 }
 
-/** What a filter or a group asks of a row. */
+/** Value of a row that a filter or a group compares. */
 export const choiceOf = (row: Row, by: Choice): string => (by === 'config' ? row.assigned : row[by]) || none;
 
 /** Any of the states, standings and flags that were chosen. */
@@ -132,9 +153,8 @@ export function groupRows(rows: Row[], grouping: Grouping): Group[] {
     if (known) known.push(row);
     else groups.set(value, [row]);
   }
-  const byTitle = new Intl.Collator('en', { numeric: true }).compare;
   return [...groups.entries()]
-    .sort(([a], [b]) => Number(a === none) - Number(b === none) || byTitle(a, b))
+    .sort(([a], [b]) => Number(a === none) - Number(b === none) || byNaturalOrder(a, b))
     .map(([value, rows]) => ({ title: value === none ? titlesOfNone[grouping] : value, rows }));
 }
 
@@ -159,5 +179,5 @@ export function countRows(rows: readonly Row[]): Counts {
 
 /** The values to choose from, in order. */
 export function valuesOf(rows: readonly Row[], by: Choice): string[] {
-  return [...new Set(rows.map((row) => choiceOf(row, by)))].sort();
+  return [...new Set(rows.map((row) => choiceOf(row, by)))].sort(byNaturalOrder);
 }

@@ -1,4 +1,4 @@
-/** Where a key moves the active cell of a grid, as the ARIA practices have it. Pure. */
+/** Moves the active cell of a grid by keys, as the ARIA practices have it. Pure. */
 
 export interface Cell {
   /** 0 is the header. */

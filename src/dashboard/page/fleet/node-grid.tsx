@@ -33,6 +33,7 @@ const columns: { name: ColumnName; title: string; cell(row: Row): preact.Compone
     cell: (row) => (
       <>
         <StateBadge state={row.state} />
+        {row.silentSince > 0 && <Age ms={row.silentSince} />}
         {flagsOf(row).map((flag) => (
           <Flag key={flag}>{flag}</Flag>
         ))}

@@ -1,4 +1,4 @@
-/** What changed in the last hours: bars for the eye, and the changes themselves with who and why. */
+/** Changes of the last hours: bars for the eye, and the changes themselves with who and why. */
 import { useEffect, useRef } from 'preact/hooks';
 import type { Change, Timeline } from '../../wire.js';
 import { now } from '../now.js';
@@ -81,6 +81,7 @@ export function ChangeTable({ changes, differences }: { changes: Change[]; diffe
 
 /** The local config of a node is not a ConfigMap: there is nothing to compare with. */
 function ChangeText({ change: { from, to }, namespace }: { change: Change; namespace: string | undefined }) {
+  if (from === to) return <>{to}</>;
   const text = `${from} → ${to}`;
   if (namespace === undefined || from === 'local' || to === 'local') return <>{text}</>;
   return <a href={link(['configs', 'diff'], { a: `${namespace}/${from}`, b: `${namespace}/${to}` })}>{text}</a>;

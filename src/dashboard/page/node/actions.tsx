@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { NodeDetails, NodeVerb } from '../../wire.js';
 import { apiPath } from '../api.js';
-import { Button } from '../parts/button.js';
+import { WriteButton } from '../parts/button.js';
 import { type Change, ConfirmChange } from '../parts/confirm.js';
 import { SetFields } from './set-fields.js';
 
@@ -32,7 +32,7 @@ const verbs: Record<NodeVerb, VerbText> = {
       `No set and no command of relet changes ${row.name} until it is released. What runs there stays.`,
     asksWhy: true,
   },
-  release: { button: 'Release', text: releaseText },
+  release: { button: 'Release', text: releaseText, asksWhy: true },
   dismiss: {
     button: 'Dismiss what is left to do',
     text: ({ row }) => `Nothing is left to do on the host of ${row.name} any more.`,
@@ -59,9 +59,9 @@ export function NodeActions({ node, onDone }: { node: NodeDetails; onDone(): voi
   return (
     <>
       {node.actions.map(({ verb }) => (
-        <Button key={verb} onClick={() => setOpen(verb)}>
+        <WriteButton key={verb} onClick={() => setOpen(verb)}>
           {verbs[verb].button}
-        </Button>
+        </WriteButton>
       ))}
       {action?.verb === 'set' && <SetFields node={node} onClose={close} onDone={onDone} />}
       {action && action.verb !== 'set' && (

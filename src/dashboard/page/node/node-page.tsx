@@ -154,9 +154,9 @@ function History({ history }: { history: NodeDetails['history'] }) {
         columns={[
           { title: 'Revision', cell: ({ revision }) => revision, isNumber: true },
           { title: 'When', cell: ({ at }) => <Ago ms={Date.parse(at)} /> },
-          { title: 'Change', cell: ({ from, to }) => `${from} → ${to}` },
+          { title: 'Change', cell: ({ from, to }) => (from === to ? to : `${from} → ${to}`) },
           { title: 'By', cell: ({ verb, by }) => `${verb} by ${by}` },
-          { title: 'Result', cell: ({ failed }) => failed ?? '', isText: true },
+          { title: 'Result', cell: ({ result }) => result, isText: true },
           { title: 'Reason', cell: ({ why }) => why ?? '', isText: true },
         ]}
       />

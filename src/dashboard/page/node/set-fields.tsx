@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { impacts } from '../../../api/node-annotations.js';
 import type { NodeDetails } from '../../wire.js';
 import { type ApiFailure, apiPath } from '../api.js';
-import { Button } from '../parts/button.js';
+import { Button, WriteButton } from '../parts/button.js';
 import { lastLine, runAction, withWhy } from '../parts/confirm.js';
 import { CopyCommand } from '../parts/copy-command.js';
 import { Dialog } from '../parts/dialog.js';
@@ -91,9 +91,9 @@ export function SetFields({ node, onClose, onDone }: { node: NodeDetails; onClos
         {failure && <ErrorPanel failure={failure} />}
         <div class="buttons">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind={preview === undefined ? 'plain' : 'primary'} isBusy={isBusy}>
+          <WriteButton type="submit" kind={preview === undefined ? 'plain' : 'primary'} isBusy={isBusy}>
             {isBusy ? 'Working…' : preview === undefined ? 'Preview' : 'Set fields'}
-          </Button>
+          </WriteButton>
         </div>
       </form>
     </Dialog>

@@ -1,5 +1,6 @@
-/** A button, and a link that looks like one. */
+/** A button, one that changes something in the cluster, and a link that looks like one. */
 import type { ComponentChildren, JSX } from 'preact';
+import { connection } from '../stream.js';
 
 type Kind = 'plain' | 'primary' | 'danger' | 'quiet';
 
@@ -16,6 +17,14 @@ export function Button({ kind = 'plain', type = 'button', isBusy = false, disabl
       {children}
     </button>
   );
+}
+
+/** Nobody decides on old data: disabled, with the reason, until the page is live again. */
+export function WriteButton({ disabled, title, ...rest }: ButtonProps) {
+  const state = connection.value;
+  if (state.kind === 'live') return <Button {...rest} disabled={disabled} title={title} />;
+  const why = 'why' in state ? state.why : 'The page is not connected yet.';
+  return <Button {...rest} disabled title={`Not while the data on this page is old. ${why}`} />;
 }
 
 export function ButtonLink({

@@ -1,8 +1,8 @@
 /** A diff by meaning: which fields change, what each change needs on a live node, and what it risks. */
-import type { ConfigDiff, FieldDiff } from '../../wire.js';
+import type { ConfigDiff, FieldDiff, Needs } from '../../wire.js';
 import { DataTable } from './data-table.js';
 
-const needsTexts: Record<string, string> = {
+const needsTexts: Record<Needs, string> = {
   none: 'nothing',
   restart: 'kubelet restart',
   drain: 'drain',
@@ -17,7 +17,7 @@ export function ConfigDiffView({ diff }: { diff: ConfigDiff }) {
   return (
     <>
       <p>
-        Impact: <strong>{needsTexts[diff.needs] ?? diff.needs}</strong>. {diff.pods}
+        Impact: <strong>{needsTexts[diff.needs]}</strong>. {diff.pods}
       </p>
       <DataTable
         caption={`Fields that change from ${diff.from} to ${diff.to}`}
@@ -27,7 +27,7 @@ export function ConfigDiffView({ diff }: { diff: ConfigDiff }) {
           { title: 'Field', cell: ({ path }) => <code>{path}</code> },
           { title: 'From', cell: ({ from }) => <Value value={from} kind="removed" /> },
           { title: 'To', cell: (change) => <NewValue change={change} /> },
-          { title: 'Needs', cell: ({ needs }) => needsTexts[needs] ?? needs },
+          { title: 'Needs', cell: ({ needs }) => needsTexts[needs] },
           { title: 'Why', cell: ({ why }) => why, isText: true },
           { title: 'Risk', cell: ({ risk }) => risk ?? '', isText: true },
         ]}

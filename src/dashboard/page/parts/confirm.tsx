@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import type { ActionResult } from '../../wire.js';
 import { ApiFailure, post } from '../api.js';
 import { asFailure } from '../resource.js';
-import { Button } from './button.js';
+import { Button, WriteButton } from './button.js';
 import { CopyCommand } from './copy-command.js';
 import { Dialog } from './dialog.js';
 import { notify } from './notices.js';
@@ -13,8 +13,10 @@ import { ErrorPanel } from './panels.js';
 
 export interface Change {
   title: string;
-  /** What it does, in a sentence or two. */
+  /** Effect of the action, in a sentence or two. */
   text: ComponentChildren;
+  /** Below it. */
+  details?: ComponentChildren;
   /** Without the reason. */
   command: string;
   /** POST api/PATH. */
@@ -64,6 +66,7 @@ export function ConfirmChange({ change, onClose, onDone }: { change: Change; onC
     <Dialog title={change.title} onClose={onClose}>
       <form onSubmit={run}>
         <p>{change.text}</p>
+        {change.details}
         {change.asksWhy && (
           <label class="field">
             Reason, kept in the history (optional)
@@ -75,9 +78,9 @@ export function ConfirmChange({ change, onClose, onDone }: { change: Change; onC
         {failure && <ErrorPanel failure={failure} />}
         <div class="buttons">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind={change.isDangerous ? 'danger' : 'primary'} isBusy={isBusy}>
+          <WriteButton type="submit" kind={change.isDangerous ? 'danger' : 'primary'} isBusy={isBusy}>
             {isBusy ? 'Working…' : change.button}
-          </Button>
+          </WriteButton>
         </div>
       </form>
     </Dialog>

@@ -38,7 +38,7 @@ async function copyText(text: string): Promise<boolean> {
   }
   const field = document.createElement('textarea');
   field.value = text;
-  // What is outside of an open dialog cannot be selected.
+  // Elements outside of an open dialog cannot be selected.
   (document.querySelector('dialog[open]') ?? document.body).append(field);
   field.select();
   const isDone = document.execCommand('copy');

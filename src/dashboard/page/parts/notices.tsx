@@ -1,4 +1,4 @@
-/** What happened, told once: lines in the corner for everyone, and the same in a live region for a screen reader. */
+/** Notices: lines in the corner, and the same once in a live region for a screen reader. */
 import { signal } from '@preact/signals';
 import { Button } from './button.js';
 

@@ -1,4 +1,4 @@
-/** What stands where there is nothing to show: an error with its remedy, an empty page with the next step, a page on its way. */
+/** Panels in place of content: an error with its remedy, an empty page with the next step, a page that loads. */
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import type { ApiFailure } from '../api.js';

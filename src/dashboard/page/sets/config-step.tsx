@@ -73,7 +73,7 @@ function Findings({ findings, problem }: { findings: TextFinding[]; problem: str
 }
 
 interface FrameProps {
-  /** Of the selected kubelets, separated by spaces: a value, so that a new answer of the same is not a change. */
+  /** Versions of the selected kubelets, separated by spaces: a value, so that a new answer of the same is not a change. */
   versions: string;
   onFindings(findings: TextFinding[]): void;
 }

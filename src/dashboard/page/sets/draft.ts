@@ -46,7 +46,7 @@ export interface Draft {
   windows: WindowDraft[];
   updateNodes: 'All' | 'New' | 'Selected';
   expiresAfter: string;
-  /** Of the set that is edited: fields that no step has. */
+  /** Fields of the edited set that no step has. */
   others: { spec: Record<string, unknown>; strategy: Record<string, unknown> };
   /** The set that is edited, as it was when the draft was opened. */
   base?: SetBase;

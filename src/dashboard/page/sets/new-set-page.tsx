@@ -54,7 +54,7 @@ export function NewSetPage() {
   return <Wizard />;
 }
 
-/** What is in the cluster replaces the draft. */
+/** Replaces the draft with the set in the cluster. */
 async function openSet(name: string): Promise<void> {
   try {
     const [{ draftOf }, { yaml, uid, generation }] = await Promise.all([

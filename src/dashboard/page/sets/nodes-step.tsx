@@ -1,5 +1,6 @@
 /** Step 1: the name of the set, and which nodes it has, with their number and names as one types. */
 import { useEffect, useState } from 'preact/hooks';
+import { byNaturalOrder } from '../../../natural-order.js';
 import type { LabelKey, Selection } from '../../wire.js';
 import { Button } from '../parts/button.js';
 import { ErrorPanel } from '../parts/panels.js';
@@ -10,7 +11,7 @@ import { change, draft } from './draft-store.js';
 import { Check, TextField } from './field.js';
 import { NodeLinks } from './waves.js';
 
-/** What the selector selects now; undefined while there is nothing valid to ask. */
+/** Nodes that the selector selects now; undefined while it is not valid. */
 export function useSelection(hasProblem: boolean) {
   const { selector, allNodes } = draft.value;
   const [asked, setAsked] = useState(selector);
@@ -99,7 +100,7 @@ function LabelSuggestions() {
   const { data } = useResource<LabelKey[]>('labels');
   const usual = (data ?? [])
     .filter(({ values }) => values.length > 0 && values.length <= 8)
-    .sort((a, b) => rank(a.key) - rank(b.key) || a.key.localeCompare(b.key))
+    .sort((a, b) => rank(a.key) - rank(b.key) || byNaturalOrder(a.key, b.key))
     .slice(0, 8);
   if (usual.length === 0) return null;
   const add = (key: string, value: string) => {

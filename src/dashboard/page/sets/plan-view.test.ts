@@ -1,23 +1,33 @@
 /** Plans of rollouts as the page groups them. */
 import { expect, test } from 'vitest';
-import { changeGroups, podsText, type RolloutPlan } from './plan-view.js';
+import type { RolloutPlanNode } from '../../wire.js';
+import { changeGroups, podsText } from './plan-view.js';
 
-const changes = [{ path: 'maxPods', from: 110, to: 150, needs: 'restart', why: 'Read at start.' }];
+const unaffected = { kind: 'unaffected' } as const;
+const node = (name: string, impact: 'restart' | 'drain'): RolloutPlanNode => ({
+  node: name,
+  needs: [],
+  impact,
+  pods: unaffected,
+  changes: [{ path: 'maxPods', from: 110, to: 150, needs: impact, why: 'Read at start.', pods: unaffected }],
+});
 
 test('nodes that change in the same way are one group, the largest first', () => {
-  const nodes = [
-    { node: 'a', needs: 'drain', changes: [{ ...changes[0]!, needs: 'drain' }] },
-    { node: 'b', needs: 'restart', changes },
-    { node: 'c', needs: 'restart', changes },
-  ];
-  const plan = { revision: 'r', summary: '', selected: 3, excluded: [], waves: [], nodes } satisfies RolloutPlan;
-  expect(changeGroups(plan).map(({ names, needs }) => [names, needs])).toEqual([
+  const groups = changeGroups([node('a', 'drain'), node('b', 'restart'), node('c', 'restart')]);
+  expect(groups.map(({ names, difference }) => [names, difference?.impact])).toEqual([
     [['b', 'c'], 'restart'],
     [['a'], 'drain'],
   ]);
 });
 
+test('a node whose difference is not known has no impact, and a note that says why', () => {
+  expect(changeGroups([{ node: 'a', needs: [], notes: ['what it runs is not known'] }])).toEqual([
+    { names: ['a'], difference: undefined, notes: ['what it runs is not known'] },
+  ]);
+});
+
 test('the effect on running pods is a sentence', () => {
-  expect(podsText({ kind: 'unaffected' })).toBe('Running pods are not affected.');
-  expect(podsText({ kind: 'fail admission', pods: [1, 2] })).toContain('2 running pods will fail');
+  expect(podsText(unaffected)).toBe('Running pods are not affected.');
+  const failures = ['x', 'y'].map((pod) => ({ pod, reason: 'OutOfpods' }));
+  expect(podsText({ kind: 'fail admission', pods: failures })).toContain('2 running pods will fail');
 });

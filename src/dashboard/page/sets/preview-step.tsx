@@ -1,16 +1,15 @@
 /** Step 4: what the set would do, decided by the same code as in the controller: difference, impact, waves. Changes nothing. */
 import { useEffect, useState } from 'preact/hooks';
 import { shortDuration } from '../../../go/short-duration.js';
-import type { PlanAnswer, SetBase } from '../../wire.js';
+import type { PlanAnswer, RolloutPlan, RolloutPlanWave, SetBase } from '../../wire.js';
 import { type ApiFailure, post } from '../api.js';
-import { ConfigDiffView } from '../parts/config-diff.js';
 import { CopyCommand } from '../parts/copy-command.js';
 import { DataTable } from '../parts/data-table.js';
 import { Facts } from '../parts/facts.js';
 import { ErrorPanel, Section } from '../parts/panels.js';
 import { StateSign } from '../parts/state-badge.js';
 import { asFailure } from '../resource.js';
-import { type ChangeGroup, changeGroups, type PlanWave, podsText, type RolloutPlan } from './plan-view.js';
+import { Differences } from './differences.js';
 import { inWords } from './set-view.js';
 import { NodeLinks } from './waves.js';
 
@@ -44,7 +43,7 @@ export function PreviewStep({ yaml, base }: { yaml: string; base: SetBase | unde
           <pre>{answer.problem}</pre>
         </div>
       )}
-      {answer.plan !== undefined && <Plan plan={answer.plan as unknown as RolloutPlan} />}
+      {answer.plan !== undefined && <Plan plan={answer.plan} />}
       <p class="hint">The same in a terminal:</p>
       <CopyCommand command={answer.command} />
     </>
@@ -52,7 +51,8 @@ export function PreviewStep({ yaml, base }: { yaml: string; base: SetBase | unde
 }
 
 function Plan({ plan }: { plan: RolloutPlan }) {
-  const { stalled, waves, selected, excluded, expectedSeconds } = plan;
+  const { stalled, rejections = [], waves, selected, excluded, expectedSeconds, trialSeconds } = plan;
+  const isRejected = stalled === undefined && rejections.length > 0;
   const toChange = waves.reduce((sum, { nodes }) => sum + nodes.length, 0);
   const own = waves.filter(({ nodes }) => nodes.length > 0);
   const approvals = own.some(({ approve }) => approve) ? '; approvals come on top' : '';
@@ -64,12 +64,14 @@ function Plan({ plan }: { plan: RolloutPlan }) {
             [
               'Outcome',
               <span key="outcome" class="state">
-                <StateSign state={stalled ? 'rejected' : 'active'} />
+                <StateSign state={stalled || isRejected ? 'rejected' : 'active'} />
                 {stalled
                   ? `would be stalled: ${inWords(stalled.reason)}`
-                  : toChange === 0
-                    ? 'nothing to change'
-                    : 'would be rolled out'}
+                  : isRejected
+                    ? 'would be rejected'
+                    : toChange === 0
+                      ? 'nothing to change'
+                      : 'would be rolled out'}
               </span>,
             ],
             ['Because', stalled?.message],
@@ -81,26 +83,40 @@ function Plan({ plan }: { plan: RolloutPlan }) {
             [
               'Duration',
               !stalled &&
+                !isRejected &&
                 toChange > 0 &&
                 (expectedSeconds === undefined
                   ? 'no end: a budget of 0 lets nothing happen'
-                  : `about ${shortDuration(expectedSeconds * 1000)}, with trials of 10m${approvals}`),
+                  : `about ${shortDuration(expectedSeconds * 1000)}, with trials of ${shortDuration(trialSeconds * 1000)}${approvals}`),
             ],
           ]}
         />
       </div>
+      {rejections.length > 0 && (
+        <Section title="Nodes that would reject it">
+          <DataTable
+            caption="Rejections"
+            rows={rejections}
+            rowKey={({ nodes, kubeletVersion, message }) => JSON.stringify([nodes[0], kubeletVersion, message])}
+            columns={[
+              { title: 'Kubelet', cell: ({ kubeletVersion }) => kubeletVersion },
+              { title: 'Nodes', cell: ({ nodes }) => <NodeLinks names={nodes.slice(0, 5)} total={nodes.length} /> },
+              { title: 'Reason', cell: ({ reason }) => <span class="reason">{reason}</span> },
+              { title: 'Why', cell: ({ message }) => message, isText: true },
+            ]}
+          />
+        </Section>
+      )}
       {own.length > 0 && (
         <Section title="Waves">
           <ol class="waves">
-            {own.map((wave) => (
+            {waves.map((wave) => (
               <PlannedWave key={wave.wave} wave={wave} />
             ))}
           </ol>
         </Section>
       )}
-      {changeGroups(plan).map((group) => (
-        <Group key={group.names[0]} group={group} />
-      ))}
+      <Differences nodes={plan.nodes} />
       {excluded.length > 0 && (
         <Section title={`Not changed for now: ${excluded.length}`}>
           <DataTable
@@ -119,7 +135,7 @@ function Plan({ plan }: { plan: RolloutPlan }) {
   );
 }
 
-function PlannedWave({ wave: { wave, nodes, soakSeconds, approve } }: { wave: PlanWave }) {
+function PlannedWave({ wave: { wave, nodes, soakSeconds, approve, skipped } }: { wave: RolloutPlanWave }) {
   const then = [
     ...(soakSeconds > 0 ? [`soak ${shortDuration(soakSeconds * 1000)}`] : []),
     ...(approve ? ['approval'] : []),
@@ -128,27 +144,10 @@ function PlannedWave({ wave: { wave, nodes, soakSeconds, approve } }: { wave: Pl
     <li class="wave">
       <div class="wave-head">
         <strong>Wave {wave}</strong>
-        <span>
-          {nodes.length} {nodes.length === 1 ? 'node' : 'nodes'}
-        </span>
+        <span>{skipped ? 'no nodes, skipped' : `${nodes.length} ${nodes.length === 1 ? 'node' : 'nodes'}`}</span>
         {then.length > 0 && <span class="muted">then {then.join(', then ')}</span>}
       </div>
       <NodeLinks names={nodes.slice(0, 20)} total={nodes.length} />
     </li>
-  );
-}
-
-function Group({ group: { names, changes, needs, pods, notes = [], warnings = [] } }: { group: ChangeGroup }) {
-  const title = `Difference on ${names.length} ${names.length === 1 ? 'node' : 'nodes'}`;
-  return (
-    <Section title={title}>
-      <NodeLinks names={names.slice(0, 10)} total={names.length} />
-      <ConfigDiffView diff={{ from: 'what runs', to: 'this set', changes, needs, pods: podsText(pods) }} />
-      {[...warnings, ...notes].map((text) => (
-        <p key={text} class="hint">
-          {text}
-        </p>
-      ))}
-    </Section>
   );
 }

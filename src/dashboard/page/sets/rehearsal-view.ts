@@ -9,7 +9,7 @@ export interface RehearsalSample {
   failed: number;
 }
 
-/** What `relet rollout rehearse -o json` prints, as far as the page shows it. */
+/** Output of `relet rollout rehearse -o json`, as far as the page shows it. */
 export interface RehearsalResult {
   outcome: 'complete' | 'stopped' | 'unfinished';
   /** CamelCase, as in the conditions of the set. */
@@ -20,7 +20,7 @@ export interface RehearsalResult {
   budgets: Partial<Record<'unavailable' | 'inTrial' | 'failed', { most: number; allowed: number }>>;
   failed: { name: string; reason?: string; message?: string }[];
   rejections: { nodes: string[]; kubeletVersion: string; reason: string; message: string }[];
-  /** What the rehearsal could not know of the real cluster. */
+  /** Facts of the real cluster that the rehearsal had to assume. */
   assumptions: string[];
   timeline: RehearsalSample[];
   events: { seconds: number; kind: string; text: string }[];

@@ -1,10 +1,10 @@
 /** One set: where its rollout is, what it waits for and why, who is in trouble, and the buttons that steer it. */
 import { useState } from 'preact/hooks';
 import type { NamedNode } from '../../../api/node-config-set.js';
-import type { SetDetails, SetVerb } from '../../wire.js';
+import type { SetCommand, SetDetails, SetVerb } from '../../wire.js';
 import { apiPath } from '../api.js';
 import { Ago } from '../parts/age.js';
-import { Button, ButtonLink } from '../parts/button.js';
+import { ButtonLink, WriteButton } from '../parts/button.js';
 import { type Change, ConfirmChange } from '../parts/confirm.js';
 import { CopyCommand } from '../parts/copy-command.js';
 import { DataTable } from '../parts/data-table.js';
@@ -17,9 +17,10 @@ import { sets } from '../stream.js';
 import { CopyText } from './copy-text.js';
 import { ExpectedEnd } from './expected-end.js';
 import { Revisions } from './revisions.js';
-import { completion, failedBefore, paceText, verbTexts, waitingWave } from './set-view.js';
+import { approveTexts, failedBefore, paceText, verbTexts } from './set-view.js';
 import { SetState } from './sets-page.js';
 import { Budgets, NodeLinks, Waves } from './waves.js';
+import { WhatFollows } from './what-follows.js';
 
 export function SetPage({ name }: { name: string }) {
   const summary = sets.value?.find((one) => one.name === name);
@@ -54,6 +55,7 @@ export function SetPage({ name }: { name: string }) {
           <Section title="Revisions">
             <Revisions set={set} />
           </Section>
+          <Steps set={set} />
           <Section
             title="Manifest"
             actions={
@@ -74,16 +76,7 @@ export function SetPage({ name }: { name: string }) {
 }
 
 function Standing({ set }: { set: SetDetails }) {
-  const { updated, total, percent } = completion(set);
   const failedNodes = failedBefore(set);
-  const { inTrial, pending, failed, excluded } = set.nodes;
-  const others = [
-    [inTrial, 'in trial'],
-    [pending, 'not active yet'],
-    [failed, 'failed'],
-    [excluded, 'excluded'],
-  ] as const;
-  const rest = others.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
   return (
     <div class="panel standing">
       <Facts
@@ -95,7 +88,7 @@ function Standing({ set }: { set: SetDetails }) {
           ],
           ['Next', set.next],
           ['Warning', warningOf(set)],
-          ['Completion', [`${percent}%: ${updated} of ${total} nodes updated`, ...rest].join(', ')],
+          ['Completion', set.completion],
           ['Pace', set.assessment === 'progressing' && paceText(set.nodesPerMinute)],
           [
             'Expected end',
@@ -132,29 +125,62 @@ function Actions({ set, onDone }: { set: SetDetails; onDone(): void }) {
   return (
     <>
       {set.actions.map((one) => (
-        <Button key={one.verb} kind={one.verb === 'approve' ? 'primary' : 'plain'} onClick={() => setVerb(one.verb)}>
-          {verbTexts[one.verb].button}…
-        </Button>
+        <WriteButton
+          key={one.verb}
+          kind={one.verb === 'approve' ? 'primary' : 'plain'}
+          onClick={() => setVerb(one.verb)}
+        >
+          {buttonOf(one.verb)}…
+        </WriteButton>
       ))}
       {action && <ConfirmChange change={changeFor(set, action)} onClose={() => setVerb(undefined)} onDone={onDone} />}
     </>
   );
 }
 
-function changeFor(set: SetDetails, { verb, command }: SetDetails['actions'][number]): Change {
-  const { title, text, button, isDangerous, asksWhy } = verbTexts[verb];
-  // What the person looked at: this click does nothing to another revision.
-  const named = verb === 'pause' || verb === 'resume' ? {} : { revision: set.revision };
+const buttonOf = (verb: SetVerb): string => (verb === 'approve' ? approveTexts.button : verbTexts[verb].button);
+
+function changeFor(set: SetDetails, action: SetCommand): Change {
+  const { verb, command } = action;
+  const common = { command, path: apiPath('sets', set.name, verb), button: buttonOf(verb) };
+  // The revision on the screen: this click does nothing to another one.
+  const named = { revision: set.revision };
+  if (action.verb === 'approve')
+    return {
+      ...common,
+      title: approveTexts.title(set, action.wave),
+      text: approveTexts.text(set, action.follows),
+      details: <WhatFollows path={common.path} revision={set.revision} wave={action.wave} />,
+      body: { ...named, wave: action.wave },
+      asksWhy: true,
+    };
+  const { title, text, isDangerous } = verbTexts[action.verb];
   return {
+    ...common,
     title: title(set),
     text: text(set),
-    command,
-    path: apiPath('sets', set.name, verb),
-    body: verb === 'approve' ? { ...named, wave: waitingWave(set) } : named,
-    button,
+    body: verb === 'pause' || verb === 'resume' ? {} : named,
     ...(isDangerous && { isDangerous }),
-    ...(asksWhy && { asksWhy }),
+    asksWhy: true,
   };
+}
+
+/** Steps of the set: who, what, why, and how it ended. */
+function Steps({ set: { steps } }: { set: SetDetails }) {
+  if (steps.length === 0) return null;
+  return (
+    <Section title="Steps">
+      <DataTable
+        caption="Steps of the rollouts, newest first"
+        rows={steps}
+        rowKey={({ at, text }) => `${at} ${text}`}
+        columns={[
+          { title: 'When', cell: ({ at }) => <Ago ms={at} /> },
+          { title: 'Step', cell: ({ text }) => text, isText: true },
+        ]}
+      />
+    </Section>
+  );
 }
 
 function NamedNodes({

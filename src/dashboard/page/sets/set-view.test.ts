@@ -1,14 +1,13 @@
 /** Numbers and texts of the pages about sets. */
 import { expect, test } from 'vitest';
-import type { SetDetails } from '../../wire.js';
-import { completion, failedBefore, inWords, paceText, signOf, verbTexts, waveViews } from './set-view.js';
+import { completion, failedBefore, inWords, paceText, signOf, waveViews } from './set-view.js';
 
 const nodes = { selected: 40, updated: 12, inTrial: 3, pending: 1, failed: 0, excluded: 2 };
 
 test('completion leaves excluded nodes out, and reaches 100 only at the end', () => {
   expect(completion({ nodes })).toEqual({ updated: 12, total: 38, percent: 31 });
   expect(completion({ nodes: { ...nodes, selected: 1002, updated: 999 } }).percent).toBe(99);
-  expect(completion({ nodes: { ...nodes, selected: 2 } })).toEqual({ updated: 0, total: 0, percent: 100 });
+  expect(completion({ nodes: { ...nodes, selected: 2 } })).toEqual({ updated: 0, total: 0, percent: 0 });
 });
 
 test('after a rollback the revision names where it failed; a node that fails now is in the table of those', () => {
@@ -42,7 +41,9 @@ test('what waits for a person or a time has another sign than what is under way'
     'waiting',
     'waiting',
   ]);
+  expect(sign('NoNodeToChange')).toBe('waiting');
   expect(signOf({ assessment: 'stopped', reason: 'Halted', paused: false })).toBe('rejected');
+  expect(signOf({ assessment: 'stopped', reason: 'Undone', paused: false })).toBe('local');
   expect(signOf({ assessment: 'complete', reason: 'RolloutComplete', paused: false })).toBe('active');
   expect(inWords('AwaitingApproval')).toBe('awaiting approval');
 });
@@ -55,19 +56,4 @@ test('the pace is in nodes a minute, or an hour where it is slow', () => {
     '1 node a minute',
     '250 nodes a minute',
   ]);
-});
-
-test('an approval shows which revision it is about, and how many nodes are next', () => {
-  const set = {
-    name: 'gpu',
-    revision: 'gpu-abc',
-    summary: 'maxPods: 200',
-    status: {},
-    waves: [
-      { wave: 1, nodes: 1, assigned: 1, updated: 1, failed: 0, state: 'AwaitingApproval', soak: '', approve: true },
-      { wave: 2, nodes: 4, assigned: 0, updated: 0, failed: 0, state: 'Pending', soak: '', approve: false },
-    ],
-  } as unknown as SetDetails;
-  expect(verbTexts.approve.title(set)).toBe('Approve wave 1 of gpu?');
-  expect(verbTexts.approve.text(set)).toBe('Revision gpu-abc, maxPods: 200, continues with the next wave: 3 nodes.');
 });

@@ -1,14 +1,18 @@
 /** A set as the page shows it: its sign, its numbers, the parts of its waves, the texts of its buttons. Pure. */
-import type { WaveStatus } from '../../../api/node-config-set.js';
+import { isEmptyWave, ownNodes, type WaveStatus } from '../../../api/node-config-set.js';
 import type { SetDetails, SetSummary, SetVerb } from '../../wire.js';
 import type { RowState } from '../parts/signs.js';
 
 /** The sign and colour of a node's state that means the same for a set. */
 export function signOf({ assessment, reason, paused }: Pick<SetSummary, 'assessment' | 'reason' | 'paused'>): RowState {
+  // Nothing is wrong, and nothing is rolled out.
+  if (reason === 'Undone' || reason === 'NoNodesSelected') return 'local';
   if (assessment === 'stopped') return 'rejected';
   if (assessment === 'complete') return 'active';
   const waits =
-    paused || assessment === 'unseen' || /^(AwaitingApproval|BudgetSpent|WindowClosed|Paused)$/.test(reason);
+    paused ||
+    assessment === 'unseen' ||
+    /^(AwaitingApproval|BudgetSpent|NoNodeToChange|WindowClosed|Paused)$/.test(reason);
   return waits ? 'waiting' : 'trial';
 }
 
@@ -22,10 +26,10 @@ export const standingText = ({ assessment, reason }: Pick<SetSummary, 'assessmen
 export function completion({ nodes }: Pick<SetSummary, 'nodes'>): { updated: number; total: number; percent: number } {
   const total = Math.max(0, nodes.selected - nodes.excluded);
   const updated = Math.min(nodes.updated, total);
-  return { updated, total, percent: total === 0 ? 100 : Math.floor((100 * updated) / total) };
+  return { updated, total, percent: Math.floor((100 * updated) / Math.max(total, 1)) };
 }
 
-/** Where the revision failed and nobody can look any more: after a rollback a node is well, and only the revision names it. */
+/** Nodes on which the revision failed and that no longer show it: after a rollback a node is well, and only the revision names it. */
 export function failedBefore({ revision, status }: Pick<SetDetails, 'revision' | 'status'>): string[] {
   const failing = new Set(status.failedSamples?.map(({ name }) => name));
   const { failedNodes = [] } = status.revisions?.find((one) => one.revision === revision) ?? {};
@@ -40,15 +44,19 @@ export interface WaveView {
   own: number;
   parts: Record<Part, number>;
   state: string;
+  /** Without nodes: no soak and no approval. */
+  isSkipped?: true;
 }
 
 /** `stopped`: the rollout has ended, and a wave that was rolling has stopped. */
 export function waveViews(waves: readonly WaveStatus[], { stopped }: { stopped: boolean }): WaveView[] {
-  return waves.map(({ wave, nodes, assigned, updated, failed, state }, at) => {
-    const own = Math.max(0, nodes - (waves[at - 1]?.nodes ?? 0));
+  return waves.map(({ wave, assigned, updated, failed, state }, at) => {
+    const own = ownNodes(waves, at);
     const trial = Math.max(0, assigned - updated - failed);
     const left = Math.max(0, own - updated - failed - trial);
-    return { wave, own, parts: { updated, trial, failed, left }, state: waveState(state, failed, stopped) };
+    const isSkipped = isEmptyWave(waves, at) && (state === 'Pending' || state === 'Done');
+    const shown = isSkipped ? 'skipped, no nodes' : waveState(state, failed, stopped);
+    return { wave, own, parts: { updated, trial, failed, left }, state: shown, ...(isSkipped && { isSkipped }) };
   });
 }
 
@@ -71,18 +79,18 @@ interface VerbText {
   title(set: SetDetails): string;
   text(set: SetDetails): string;
   isDangerous?: true;
-  /** The request keeps a reason. */
-  asksWhy?: true;
 }
 
 const nodesText = (count: number): string => `${count} ${count === 1 ? 'node' : 'nodes'}`;
 
-export const verbTexts: Record<SetVerb, VerbText> = {
-  approve: {
-    button: 'Approve',
-    title: (set) => `Approve wave ${waitingWave(set)} of ${set.name}?`,
-    text: (set) => `Revision ${set.revision}, ${set.summary}, continues with the next wave: ${nextWaveText(set)}.`,
-  },
+export const approveTexts = {
+  button: 'Approve',
+  title: ({ name }: Pick<SetDetails, 'name'>, wave: number) => `Approve wave ${wave} of ${name}?`,
+  text: ({ revision, summary }: Pick<SetDetails, 'revision' | 'summary'>, follows: string) =>
+    `Revision ${revision}, ${summary}. ${follows}`,
+};
+
+export const verbTexts: Record<Exclude<SetVerb, 'approve'>, VerbText> = {
   pause: {
     button: 'Pause',
     title: ({ name }) => `Pause ${name}?`,
@@ -100,14 +108,12 @@ export const verbTexts: Record<SetVerb, VerbText> = {
     text: ({ revision, summary }) =>
       `Revision ${revision}, ${summary}, is rejected: no further node is changed, and nodes keep what they have.`,
     isDangerous: true,
-    asksWhy: true,
   },
   retry: {
     button: 'Retry',
     title: ({ name }) => `Roll ${name} out again?`,
     text: ({ revision, summary, nodes }) =>
       `Revision ${revision}, ${summary}, is rolled out again, also to the ${nodesText(nodes.failed)} on which it failed.`,
-    asksWhy: true,
   },
   undo: {
     button: 'Undo',
@@ -115,15 +121,5 @@ export const verbTexts: Record<SetVerb, VerbText> = {
     text: ({ revision, summary, nodes }) =>
       `Revision ${revision}, ${summary}, is taken back from ${nodesText(nodes.updated + nodes.inTrial + nodes.pending + nodes.failed)}: they go back to what they had, within maxUnavailable.`,
     isDangerous: true,
-    asksWhy: true,
   },
 };
-
-/** The wave that waits for an approval; the present one where none does. */
-export const waitingWave = ({ waves, status }: Pick<SetDetails, 'waves' | 'status'>): number =>
-  waves.find(({ state }) => state === 'AwaitingApproval')?.wave ?? status.wave ?? 1;
-
-function nextWaveText(set: SetDetails): string {
-  const next = waveViews(set.waves, { stopped: false }).find(({ wave }) => wave === waitingWave(set) + 1);
-  return next === undefined ? 'all nodes that are left' : nodesText(next.parts.left);
-}

@@ -1,4 +1,6 @@
 /** All sets at a glance: where each rollout is, and what it waits for. */
+
+import { byName } from '../../../natural-order.js';
 import type { SetSummary } from '../../wire.js';
 import { ButtonLink } from '../parts/button.js';
 import { CopyCommand } from '../parts/copy-command.js';
@@ -57,7 +59,7 @@ export function SetsPage() {
 
 const urgency: Record<SetSummary['assessment'], number> = { stopped: 0, unseen: 1, progressing: 2, complete: 3 };
 const sorted = (all: SetSummary[]): SetSummary[] =>
-  [...all].sort((a, b) => urgency[a.assessment] - urgency[b.assessment] || a.name.localeCompare(b.name));
+  [...all].sort((a, b) => urgency[a.assessment] - urgency[b.assessment] || byName(a, b));
 
 function NoSets({ mayCreate }: { mayCreate: boolean }) {
   return (

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { SetBase } from '../../wire.js';
 import type { ApiFailure } from '../api.js';
-import { Button } from '../parts/button.js';
+import { WriteButton } from '../parts/button.js';
 import { runAction } from '../parts/confirm.js';
 import { CopyCommand } from '../parts/copy-command.js';
 import { notify } from '../parts/notices.js';
@@ -59,9 +59,9 @@ export function StartStep({ name, yaml, base }: { name: string; yaml: string; ba
       <div class="buttons">
         <CopyText text={yaml} label="Copy YAML for Git" />
         {(base ? changeSets : createSets) && (
-          <Button kind="primary" isBusy={isBusy} onClick={start}>
+          <WriteButton kind="primary" isBusy={isBusy} onClick={start}>
             {isBusy ? 'Working…' : 'Start the rollout'}
-          </Button>
+          </WriteButton>
         )}
       </div>
     </>

@@ -11,7 +11,7 @@ export function Waves({ set }: { set: SetDetails }) {
   const views = waveViews(set.waves, { stopped: set.assessment === 'stopped' });
   return (
     <ol class="waves">
-      {views.map(({ wave, own, parts, state }, at) => (
+      {views.map(({ wave, own, parts, state, isSkipped }, at) => (
         <li
           key={wave}
           class={`wave ${state.replace(/\W.*/, '')}`}
@@ -23,7 +23,7 @@ export function Waves({ set }: { set: SetDetails }) {
               {own} {own === 1 ? 'node' : 'nodes'}
             </span>
             <span class="wave-state">{state}</span>
-            <After wave={set.waves[at]!} />
+            {!isSkipped && <After wave={set.waves[at]!} />}
           </div>
           <ProgressBar parts={parts} label={`Wave ${wave}`} />
           <ProgressText parts={parts} />
@@ -33,7 +33,7 @@ export function Waves({ set }: { set: SetDetails }) {
   );
 }
 
-/** What comes before the next wave. */
+/** Pause before the next wave. */
 function After({ wave: { state, soak, approve, endedAt } }: { wave: SetDetails['waves'][number] }) {
   if (state === 'Soaking' && endedAt !== undefined)
     return <Countdown endMs={Date.parse(endedAt) + Number((tryParseDuration(soak) ?? 0n) / 1_000_000n)} />;

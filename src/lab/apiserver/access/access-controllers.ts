@@ -6,10 +6,10 @@
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
+import { isSameJson } from '../../../memory-api/json-equality.js';
+import { fillSystemFields } from '../../../memory-api/object-meta.js';
+import { type Key, RevisionConflict, type Store, type StoreEvent } from '../../../memory-api/store/store.js';
 import type { Random } from '../../../random.js';
-import { isSameJson } from '../json-equality.js';
-import { fillSystemFields } from '../object-meta.js';
-import { type Key, RevisionConflict, type Store, type StoreEvent } from '../store/store.js';
 import { aggregatedRules, isAggregated, takesPart } from './aggregation.js';
 import { defaultPolicy, reconcile } from './default-policy.js';
 import { rbacGroup } from './rbac.js';

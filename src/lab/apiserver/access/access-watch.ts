@@ -1,6 +1,6 @@
 /** Keeps the RBAC index and the node graph up to date with the store. */
 import type { KubeObject } from '../../../api/object.js';
-import type { Collection, Store, StoreEvent } from '../store/store.js';
+import type { Collection, Store, StoreEvent } from '../../../memory-api/store/store.js';
 import type { NodeGraph } from './node-graph.js';
 import { type RbacAuthorizer, rbacGroup } from './rbac.js';
 

@@ -3,20 +3,20 @@
  * conformance list, and every rejection that was recorded from a real 1.32 server, with its exact message.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { callInMemory } from '../../../../test/apiserver/call-in-memory.js';
 import { readEvidence } from '../../../../test/evidence/read.js';
 import { systemClock } from '../../../clock.js';
 import { silentLog } from '../../../log.js';
+import { Registry } from '../../../memory-api/registry.js';
+import { builtInResources } from '../../../memory-api/resources/built-in.js';
+import { createRouter } from '../../../memory-api/router.js';
+import { memoryJournal } from '../../../memory-api/store/journal.js';
+import { RevisionStore } from '../../../memory-api/store/revision-store.js';
+import { createVerbs } from '../../../memory-api/verbs/verbs.js';
+import { WatchClock } from '../../../memory-api/watch/watch-clock.js';
 import { systemRandom } from '../../../random.js';
 import { createHandler, type Handle } from '../handler.js';
-import { callInMemory } from '../http/in-memory.js';
 import { tablePresenter } from '../http/table.js';
-import { Registry } from '../registry.js';
-import { builtInResources } from '../resources/built-in.js';
-import { createRouter } from '../router.js';
-import { memoryJournal } from '../store/journal.js';
-import { RevisionStore } from '../store/revision-store.js';
-import { createVerbs } from '../verbs/verbs.js';
-import { WatchClock } from '../watch/watch-clock.js';
 import { type Access, type AccessOptions, createAccess, parseModes } from './access.js';
 import { newSigningKey } from './json-web-token.js';
 import { readTokenFile } from './token-file.js';
@@ -41,7 +41,7 @@ async function open(more: Partial<AccessOptions> = {}) {
     random: systemRandom,
     log: silentLog,
     anonymous: true,
-    tokens: [readTokenFile(tokenFile, 'tokens.csv').tokens],
+    tokens: [readTokenFile(tokenFile, 'tokens.csv')],
     serviceAccountKey: newSigningKey(),
     kubeletClient: { cert: '', key: '' },
     ownPort: () => undefined,
@@ -61,7 +61,6 @@ async function open(more: Partial<AccessOptions> = {}) {
         watches,
       ),
     }),
-    clock: systemClock,
     log: silentLog,
   });
   for (const name of ['default', 'kube-system', 'kube-node-lease'])

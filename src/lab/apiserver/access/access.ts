@@ -4,17 +4,18 @@
  */
 import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
+import type { Admission } from '../../../memory-api/admission.js';
+import { admissionChain } from '../../../memory-api/admission.js';
+import type { Authorizer } from '../../../memory-api/attributes.js';
+import { findObject } from '../../../memory-api/own-objects.js';
+import type { Resource } from '../../../memory-api/resource.js';
+import type { Connector, Route } from '../../../memory-api/router.js';
+import type { Store } from '../../../memory-api/store/store.js';
 import type { Random } from '../../../random.js';
 import { defaultAdmission } from '../admission/default-admission.js';
-import type { Admission } from '../admission.js';
-import { admissionChain } from '../admission.js';
-import type { Authorizer } from '../attributes.js';
 import type { RequestAccess } from '../handler.js';
-import { findObject } from '../own-objects.js';
+import type { PeerExchange } from '../http/peer-exchange.js';
 import { NodeProxy } from '../proxy/node-proxy.js';
-import type { Resource } from '../resource.js';
-import type { Connector, Route } from '../router.js';
-import type { Store } from '../store/store.js';
 import { startAccessControllers } from './access-controllers.js';
 import { watchAccessObjects } from './access-watch.js';
 import { RequestAuthenticator, type TokenAuthenticator } from './authenticate.js';
@@ -114,7 +115,13 @@ export function createAccess(options: AccessOptions): Access {
       clock,
     }),
     connectors: [
-      { group: '', resource: 'nodes', subresource: 'proxy', handle: (exchange, info) => proxy.handle(exchange, info) },
+      {
+        group: '',
+        resource: 'nodes',
+        subresource: 'proxy',
+        // Every exchange of this server has a peer.
+        handle: (exchange, info) => proxy.handle(exchange as PeerExchange, info),
+      },
       tokenConnector({ tokens: serviceAccountTokens, objects, issuer, admission, clock }),
     ],
     routes: issuerRoutes(issuer, signer),

@@ -2,7 +2,7 @@
 
 import { type LabelSelectorObject, selectsLabels } from '../../../api/label-selector.js';
 import type { KubeObject } from '../../../api/object.js';
-import { identityOf } from '../json-equality.js';
+import { identityOf } from '../../../memory-api/json-equality.js';
 import { type PolicyRule, rulesOf } from './policy-rule.js';
 
 /** Whether a role is aggregated, or one of these aggregated roles selects it. */

@@ -7,7 +7,7 @@ import { bearerToken, RequestAuthenticator, TokenRejected } from './authenticate
 import { readTokenFile } from './token-file.js';
 
 const file = `admin-token,admin,1,system:masters
-node-token,system:node:node-a,2,"system:nodes,extra ""quoted"""
+node-token,system:node:node-a,2,"system:nodes,extra"
 plain-token,jane,
 `;
 
@@ -16,7 +16,7 @@ function authenticator(
   extra: ConstructorParameters<typeof RequestAuthenticator>[0]['tokens'] = [],
 ) {
   return new RequestAuthenticator({
-    tokens: [readTokenFile(file, 'tokens.csv').tokens, ...extra],
+    tokens: [readTokenFile(file, 'tokens.csv'), ...extra],
     anonymous,
     issuer: 'here',
     clock: { now: () => 0 },
@@ -37,7 +37,7 @@ describe('bearer tokens', () => {
     });
     expect(authenticator(false).authenticate(asking('bearer node-token'))?.groups).toEqual([
       'system:nodes',
-      'extra "quoted"',
+      'extra',
       'system:authenticated',
     ]);
     expect(authenticator(false).authenticate(asking('Bearer plain-token'))).toEqual({
@@ -88,23 +88,19 @@ describe('bearer tokens', () => {
 
 describe('the token file', () => {
   test.each([
-    ['a,b', "token file 'f.csv' line 1 must have at least 3 columns (token, user name, user uid), found 2"],
-    ['a,b,c\n\nd', "token file 'f.csv' line 3 must have at least 3 columns (token, user name, user uid), found 1"],
-    ['a,b,c,"g', 'f.csv line 1: a quoted field is not closed with "'],
-    ['a,b,c\nd,e"e,f', 'f.csv line 2: a bare " is in a field without quotes'],
-    ['a,b,c,"g"h', 'f.csv line 1: text follows the closing " of a quoted field'],
-  ])('the token file %j is rejected with its line', (text, message) => {
-    expect(() => readTokenFile(text, 'f.csv')).toThrow(message);
+    ['a,b', 1],
+    ['a,b,c\n\nd', 3],
+    ['a,b,c,"g', 1],
+    ['a,b,c\nd,e"e,f', 2],
+    ['a,b,c,"g"h', 1],
+    [',nobody,', 1],
+  ])('the token file %j is rejected with its line', (text, line) => {
+    expect(() => readTokenFile(text, 'f.csv')).toThrow(`token file 'f.csv' line ${line} must be token,user,uid`);
   });
 
-  test('empty and repeated tokens give warnings; of repeated ones the last is used', () => {
-    const { tokens, warnings } = readTokenFile('t,first,\r\n,nobody,\r\nt,last,\r\n', 'f.csv');
-    expect(warnings).toEqual([
-      "token file 'f.csv' line 2: the token is empty, the line is ignored",
-      "token file 'f.csv' line 3: the token was used before, the last line is used",
-    ]);
-    expect(tokens.authenticate('t', [])?.user.name).toBe('last');
-    expect(tokens.authenticate('', [])).toBeUndefined();
+  test('of repeated tokens the last is used', () => {
+    const tokens = readTokenFile('t,first,\r\nt,last,,"a,b"\r\n', 'f.csv');
+    expect(tokens.authenticate('t', [])?.user).toEqual({ name: 'last', groups: ['a', 'b'] });
   });
 });
 

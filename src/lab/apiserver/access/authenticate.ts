@@ -3,9 +3,9 @@
  * anonymous user where that is allowed. A wrong credential is rejected even where anonymous requests are allowed.
  */
 import type { Clock } from '../../../clock.js';
-import type { User } from '../attributes.js';
+import type { User } from '../../../memory-api/attributes.js';
 import type { Authenticator } from '../handler.js';
-import type { Exchange } from '../http/exchange.js';
+import type { PeerExchange } from '../http/peer-exchange.js';
 import { anonymousUser, authenticatedGroup, unauthenticatedGroup } from '../well-known.js';
 import { checkCertificate } from './client-certificate.js';
 
@@ -36,7 +36,7 @@ export class RequestAuthenticator implements Authenticator {
   constructor(private readonly options: AuthenticatorOptions) {}
 
   /** A valid certificate takes precedence over a token, a valid token over an invalid certificate. */
-  authenticate(exchange: Pick<Exchange, 'header' | 'clientCertificate'>): User | undefined {
+  authenticate(exchange: Pick<PeerExchange, 'header' | 'clientCertificate'>): User | undefined {
     const certificate = checkCertificate(exchange.clientCertificate(), this.options.clock.now());
     if (certificate.kind === 'user') return authenticated(certificate.user);
     const token = bearerToken(exchange.header('authorization'));

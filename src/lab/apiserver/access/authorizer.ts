@@ -1,6 +1,6 @@
 /** The chain of authorizers: the first that allows decides; when none does, their reasons are reported together. */
 import { goQuote } from '../../../go/quote.js';
-import type { Attributes, Authorizer, Decision } from '../attributes.js';
+import type { Attributes, Authorizer, Decision } from '../../../memory-api/attributes.js';
 import { mastersGroup } from '../well-known.js';
 
 export class AuthorizerChain implements Authorizer {

@@ -1,6 +1,6 @@
 /** The user of a TLS client certificate: the common name is the user, each organization a group. */
 import type { X509Certificate } from 'node:crypto';
-import type { User } from '../attributes.js';
+import type { User } from '../../../memory-api/attributes.js';
 
 export type CertificateResult = { kind: 'none' } | { kind: 'user'; user: User } | { kind: 'rejected'; cause: string };
 

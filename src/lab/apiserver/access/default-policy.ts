@@ -5,12 +5,11 @@
  */
 
 import type { KubeObject } from '../../../api/object.js';
-import { isSameJson } from '../json-equality.js';
+import { isSameJson } from '../../../memory-api/json-equality.js';
 import { uncovered } from './covers.js';
 import { type DefaultRole, defaultClusterRoles } from './default-roles.js';
 import { type PolicyRule, rulesOf } from './policy-rule.js';
 import { rbacGroup } from './rbac.js';
-import { resourceRule } from './rule-table.js';
 
 const autoUpdate = 'rbac.authorization.kubernetes.io/autoupdate';
 const apiVersion = `${rbacGroup}/v1`;
@@ -24,7 +23,6 @@ interface Subject {
 
 const group = (name: string): Subject => ({ kind: 'Group', apiGroup: rbacGroup, name });
 const user = (name: string): Subject => ({ kind: 'User', apiGroup: rbacGroup, name });
-const account = (namespace: string, name: string): Subject => ({ kind: 'ServiceAccount', name, namespace });
 
 /** ClusterRoleBindings are named like the ClusterRole they bind. */
 const clusterBindings: Record<string, Subject[]> = {
@@ -33,17 +31,10 @@ const clusterBindings: Record<string, Subject[]> = {
   'system:discovery': [group('system:authenticated')],
   'system:basic-user': [group('system:authenticated')],
   'system:public-info-viewer': [group('system:authenticated'), group('system:unauthenticated')],
-  'system:node-proxier': [user('system:kube-proxy')],
-  'system:kube-controller-manager': [user('system:kube-controller-manager')],
-  'system:kube-dns': [account('kube-system', 'kube-dns')],
-  'system:kube-scheduler': [user('system:kube-scheduler')],
-  'system:volume-scheduler': [user('system:kube-scheduler')],
   // Without subjects: the Node authorizer does this. The empty binding replaces one of old clusters.
   'system:node': [],
   'system:service-account-issuer-discovery': [group('system:serviceaccounts')],
 };
-
-const authenticationReader = 'extension-apiserver-authentication-reader';
 
 /** Every default object, roles before the bindings that name them. */
 export function defaultPolicy(): KubeObject[] {
@@ -62,19 +53,6 @@ export function defaultPolicy(): KubeObject[] {
       metadata: { name: 'relet:kubelet-api-admin', ...defaultMetadata() },
       roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name: 'system:kubelet-api-admin' },
       subjects: [user('kube-apiserver-kubelet-client')],
-    },
-    {
-      apiVersion,
-      kind: 'Role',
-      metadata: { name: authenticationReader, namespace: 'kube-system', ...defaultMetadata() },
-      rules: [resourceRule(['get', 'list', 'watch'], [''], ['configmaps'], ['extension-apiserver-authentication'])],
-    },
-    {
-      apiVersion,
-      kind: 'RoleBinding',
-      metadata: { name: `system::${authenticationReader}`, namespace: 'kube-system', ...defaultMetadata() },
-      roleRef: { apiGroup: rbacGroup, kind: 'Role', name: authenticationReader },
-      subjects: [user('system:kube-controller-manager'), user('system:kube-scheduler')],
     },
   ];
 }

@@ -1,8 +1,8 @@
 /** The escalation check: users cannot grant permissions that they do not have. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
-import type { AdmissionRequest } from '../admission.js';
-import type { Resource } from '../resource.js';
+import type { AdmissionRequest } from '../../../memory-api/admission.js';
+import type { Resource } from '../../../memory-api/resource.js';
 import { aggregatedRules } from './aggregation.js';
 import { escalationCheck } from './escalation.js';
 import type { PolicyRule } from './policy-rule.js';

@@ -6,11 +6,11 @@
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
-import { nameOf, resourceOf } from '../admission/rejection.js';
-import type { Admission, AdmissionRequest } from '../admission.js';
-import type { Authorizer, User } from '../attributes.js';
-import { isSameJson } from '../json-equality.js';
-import { forbidden, notFound } from '../status-error.js';
+import { nameOf, resourceOf } from '../../../memory-api/admission/rejection.js';
+import type { Admission, AdmissionRequest } from '../../../memory-api/admission.js';
+import type { Authorizer, User } from '../../../memory-api/attributes.js';
+import { isSameJson } from '../../../memory-api/json-equality.js';
+import { forbidden, notFound } from '../../../memory-api/status-error.js';
 import { mastersGroup } from '../well-known.js';
 import { uncovered } from './covers.js';
 import { type PolicyRule, rulesOf } from './policy-rule.js';

@@ -3,12 +3,10 @@
  * `impersonate`.
  */
 
-import type { ApiError } from '../../../api/status.js';
-import { goQuote } from '../../../go/quote.js';
-import type { Attributes, Authorizer, User } from '../attributes.js';
+import type { Attributes, Authorizer, User } from '../../../memory-api/attributes.js';
+import type { Exchange } from '../../../memory-api/requests/exchange.js';
+import { forbidden, plainInternal } from '../../../memory-api/status-error.js';
 import type { Impersonate } from '../handler.js';
-import type { Exchange } from '../http/exchange.js';
-import { forbidden, plainInternal } from '../status-error.js';
 import {
   anonymousUser,
   authenticatedGroup,
@@ -16,13 +14,13 @@ import {
   splitServiceAccountUserName,
   unauthenticatedGroup,
 } from '../well-known.js';
-import { escapeHtml, forbiddenMessage } from './authorizer.js';
+import { forbiddenMessage } from './authorizer.js';
 
-type Headers = Pick<Exchange, 'header' | 'headerValues' | 'headers' | 'path' | 'search' | 'respond'>;
+type Headers = Pick<Exchange, 'header' | 'headerValues' | 'headers'>;
 
 const extraPrefix = 'impersonate-extra-';
 
-interface Wish {
+interface Target {
   apiGroup?: string;
   resource: string;
   subresource?: string;
@@ -37,11 +35,11 @@ export function impersonation(authorizer: Authorizer): Impersonate {
     const uid = exchange.header('impersonate-uid') ?? '';
     const extra = extraOf(exchange);
     if (name === '') {
-      const orphans = wishes('', groups, uid, extra).slice(1);
-      if (orphans.length > 0) throw withoutUser(exchange, orphans);
+      if (groups.length > 0 || uid !== '' || Object.keys(extra).length > 0)
+        throw plainInternal('groups, uid and extra values cannot be impersonated without a user');
       return user;
     }
-    for (const wish of wishes(name, groups, uid, extra)) checkMay(authorizer, user, wish);
+    for (const target of targets(name, groups, uid, extra)) checkMay(authorizer, user, target);
     return {
       name,
       ...(uid === '' ? {} : { uid }),
@@ -51,7 +49,7 @@ export function impersonation(authorizer: Authorizer): Impersonate {
   };
 }
 
-function wishes(name: string, groups: string[], uid: string, extra: Record<string, string[]>): Wish[] {
+function targets(name: string, groups: string[], uid: string, extra: Record<string, string[]>): Target[] {
   const account = splitServiceAccountUserName(name);
   const authentication = 'authentication.k8s.io';
   return [
@@ -64,8 +62,8 @@ function wishes(name: string, groups: string[], uid: string, extra: Record<strin
   ];
 }
 
-function checkMay(authorizer: Authorizer, user: User, wish: Wish): void {
-  const { apiGroup = '', resource, subresource = '', namespace = '', name } = wish;
+function checkMay(authorizer: Authorizer, user: User, target: Target): void {
+  const { apiGroup = '', resource, subresource = '', namespace = '', name } = target;
   const request: Attributes = {
     ...{ user, verb: 'impersonate', isResource: true, path: '', apiGroup, apiVersion: 'v1' },
     ...{ resource, subresource, namespace, name },
@@ -96,25 +94,4 @@ function decode(key: string): string {
   } catch {
     return key;
   }
-}
-
-/**
- * Kubernetes answers this one in plain text, with its own structs inside; the error is thrown after the answer was
- * sent.
- */
-function withoutUser(exchange: Headers, orphans: Wish[]): ApiError {
-  const kinds: Record<string, string> = { groups: 'Group', userextras: 'UserExtra', uids: 'UID' };
-  const shown = orphans.map(({ apiGroup, resource, subresource = '', name }) => {
-    const version = apiGroup === undefined ? '' : `${apiGroup}/v1`;
-    return `{${kinds[resource]}  ${name}  ${version}  ${subresource}}`;
-  });
-  const uri = goQuote(exchange.search === '' ? exchange.path : `${exchange.path}?${exchange.search}`);
-  const why = `requested [${shown.join(' ')}] without impersonating a user`;
-  const text = escapeHtml(`Internal Server Error: ${uri}: ${why}`);
-  exchange.respond(
-    500,
-    { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
-    `${text}\n`,
-  );
-  return plainInternal(text);
 }

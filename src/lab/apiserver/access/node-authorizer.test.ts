@@ -1,7 +1,7 @@
 /** The Node authorizer: a kubelet's own objects, those of its pods, and the ConfigMap assigned to it. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
-import type { Attributes } from '../attributes.js';
+import type { Attributes } from '../../../memory-api/attributes.js';
 import { NodeAuthorizer } from './node-authorizer.js';
 import { NodeGraph, type NodeGraphOptions } from './node-graph.js';
 

@@ -4,7 +4,7 @@
  * checked by NodeRestriction, which sees the object. After a denial here RBAC may still allow.
  */
 import { goQuote } from '../../../go/quote.js';
-import type { Attributes, Authorizer, Decision } from '../attributes.js';
+import type { Attributes, Authorizer, Decision } from '../../../memory-api/attributes.js';
 import { nodeNameOf } from '../well-known.js';
 import type { NodeGraph, Vertex } from './node-graph.js';
 import { nodeRules } from './node-rules.js';

@@ -1,6 +1,6 @@
 /** One rule of a role, and whether it allows a request. Rules only allow; there are no rules that deny. */
 import type { KubeObject } from '../../../api/object.js';
-import type { Attributes } from '../attributes.js';
+import type { Attributes } from '../../../memory-api/attributes.js';
 
 export interface PolicyRule {
   verbs: string[];

@@ -1,7 +1,7 @@
 /** RBAC: what rules allow, the scope of bindings, and how the index follows changes. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
-import type { Attributes, User } from '../attributes.js';
+import type { Attributes, User } from '../../../memory-api/attributes.js';
 import { AuthorizerChain, alwaysAllow, forbiddenMessage, masters } from './authorizer.js';
 import { type PolicyRule, ruleAllows } from './policy-rule.js';
 import { RbacAuthorizer } from './rbac.js';

@@ -6,7 +6,7 @@
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
-import type { Attributes, Authorizer, Decision, User } from '../attributes.js';
+import type { Attributes, Authorizer, Decision, User } from '../../../memory-api/attributes.js';
 import { serviceAccountUserName } from '../well-known.js';
 import { type PolicyRule, ruleAllows, rulesOf } from './policy-rule.js';
 

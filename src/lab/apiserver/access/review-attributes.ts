@@ -1,5 +1,5 @@
 /** The attributes a review asks about, as if they came with a request. */
-import type { Attributes, FieldRequirement, User } from '../attributes.js';
+import type { Attributes, FieldRequirement, User } from '../../../memory-api/attributes.js';
 
 export interface ResourceAttributes {
   namespace?: string;
@@ -10,10 +10,9 @@ export interface ResourceAttributes {
   subresource?: string;
   name?: string;
   fieldSelector?: Selector;
-  labelSelector?: Selector;
 }
 
-export interface Selector {
+interface Selector {
   rawSelector?: string;
   requirements?: Requirement[];
 }
@@ -51,17 +50,6 @@ export const nonResourceAttributes = (user: User, asked: NonResourceAttributes):
   isResource: false,
   path: asked.path ?? '',
 });
-
-const operators: ReadonlySet<string> = new Set(['In', 'NotIn', 'Exists', 'DoesNotExist']);
-
-/** Reports that a selector was ignored. */
-export function unreadSelectors(asked: ResourceAttributes | undefined): { evaluationError?: string } {
-  const unread = (['fieldSelector', 'labelSelector'] as const).filter((field) =>
-    (asked?.[field]?.requirements ?? []).some(({ operator }) => !operators.has(operator)),
-  );
-  const errors = unread.map((field) => `spec.resourceAttributes.${field} ignored due to parse error`);
-  return errors.length === 0 ? {} : { evaluationError: errors.join(', ') };
-}
 
 /** Requirements narrow a request, so leaving out an unknown one only asks for more. */
 function selectorOf(selector: ResourceAttributes['fieldSelector']): FieldRequirement[] {

@@ -1,9 +1,8 @@
 /** Validation of access reviews. */
 
 import type { KubeObject } from '../../../api/object.js';
-import { goQuote } from '../../../go/quote.js';
-import { type FieldError, invalidField, requiredField } from '../field-error.js';
-import type { NonResourceAttributes, ResourceAttributes, Selector } from './review-attributes.js';
+import { type FieldError, forbiddenField, invalidField } from '../../../memory-api/field-error.js';
+import type { NonResourceAttributes, ResourceAttributes } from './review-attributes.js';
 
 export interface AccessSpec {
   user?: string;
@@ -18,34 +17,11 @@ export function checkAttributes({
   resourceAttributes: resource,
   nonResourceAttributes: path,
 }: AccessSpec): FieldError[] {
-  if (resource === undefined && path === undefined) {
-    const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
-    return [invalidField('spec.resourceAttributes', null, detail)];
-  }
-  if (resource === undefined) return [];
-  const both =
-    path === undefined ? [] : [wrongPath(path, 'cannot be specified in combination with resourceAttributes')];
+  if ((resource === undefined) !== (path === undefined)) return [];
+  const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
   return [
-    ...both,
-    ...checkSelector(resource.fieldSelector, 'spec.resourceAttributes.fieldSelector'),
-    ...checkSelector(resource.labelSelector, 'spec.resourceAttributes.labelSelector'),
+    invalidField(resource === undefined ? 'spec.resourceAttributes' : 'spec.nonResourceAttributes', null, detail),
   ];
-}
-
-function wrongPath({ path = '', verb = '' }: NonResourceAttributes, detail: string): FieldError {
-  const value = `authorization.NonResourceAttributes{Path:${goQuote(path)}, Verb:${goQuote(verb)}}`;
-  return { type: 'Invalid', field: 'spec.nonResourceAttributes', value, detail };
-}
-
-/** Raw or parsed, but not both. */
-function checkSelector(selector: Selector | undefined, at: string): FieldError[] {
-  if (selector === undefined) return [];
-  const { rawSelector = '', requirements = [] } = selector;
-  const isListed = requirements.length > 0;
-  if (rawSelector !== '' && isListed)
-    return [invalidField(`${at}.rawSelector`, rawSelector, 'may not specified at the same time as requirements')];
-  if (rawSelector !== '' || isListed) return [];
-  return [requiredField(`${at}.requirements`, `when ${at} is specified, requirements or rawSelector is required`)];
 }
 
 export function checkSubject({ user = '', groups = [] }: AccessSpec): FieldError[] {
@@ -70,6 +46,6 @@ export function checkLocal(object: KubeObject, spec: AccessSpec): FieldError[] {
     ...(resource !== undefined && namespace !== home
       ? [invalidField('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace')]
       : []),
-    ...(path === undefined ? [] : [wrongPath(path, 'disallowed on this kind of request')]),
+    ...(path === undefined ? [] : [forbiddenField('spec.nonResourceAttributes', 'disallowed on this kind of request')]),
   ];
 }

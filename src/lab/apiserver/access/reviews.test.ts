@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import type { ApiError } from '../../../api/status.js';
-import type { User } from '../attributes.js';
+import type { User } from '../../../memory-api/attributes.js';
 import { RequestAuthenticator } from './authenticate.js';
 import { AuthorizerChain, masters } from './authorizer.js';
 import { NodeAuthorizer } from './node-authorizer.js';
@@ -36,7 +36,7 @@ rbac.apply(
 );
 
 const clock = { now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 678) };
-const tokens = [readTokenFile('good,ann,7,g', 'f').tokens];
+const tokens = [readTokenFile('good,ann,7,g', 'f')];
 const authenticator = new RequestAuthenticator({ tokens, anonymous: false, issuer: 'here', clock });
 const resources = reviewResources({
   authorizer: new AuthorizerChain([masters, new NodeAuthorizer(new NodeGraph({ configAccess: 'automatic' })), rbac]),

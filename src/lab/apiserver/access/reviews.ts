@@ -2,13 +2,13 @@
 import type { KubeObject } from '../../../api/object.js';
 import type { ApiError } from '../../../api/status.js';
 import { type Clock, rfc3339 } from '../../../clock.js';
-import type { Attributes, Authorizer, User } from '../attributes.js';
-import type { FieldError } from '../field-error.js';
-import type { Resource } from '../resource.js';
-import { defineResource } from '../resources/define.js';
-import { badRequest, invalid } from '../status-error.js';
+import type { Attributes, Authorizer, User } from '../../../memory-api/attributes.js';
+import type { FieldError } from '../../../memory-api/field-error.js';
+import type { Resource } from '../../../memory-api/resource.js';
+import { defineResource } from '../../../memory-api/resources/define.js';
+import { badRequest, invalid } from '../../../memory-api/status-error.js';
 import type { TokenIdentity } from './authenticate.js';
-import { nonResourceAttributes, resourceAttributes, unreadSelectors } from './review-attributes.js';
+import { nonResourceAttributes, resourceAttributes } from './review-attributes.js';
 import { type AccessSpec, checkAttributes, checkLocal, checkSubject, checkUnnamed } from './review-checks.js';
 import type { RuleSource } from './rule-source.js';
 
@@ -98,7 +98,7 @@ function decide(authorizer: Authorizer, object: KubeObject, user: User) {
       ? nonResourceAttributes(user, spec.nonResourceAttributes ?? {})
       : resourceAttributes(user, spec.resourceAttributes);
   const { allowed, reason } = authorizer.authorize(request);
-  return { allowed, ...(reason ? { reason } : {}), ...unreadSelectors(spec.resourceAttributes) };
+  return { allowed, ...(reason ? { reason } : {}) };
 }
 
 function subjectOf(object: KubeObject): User {

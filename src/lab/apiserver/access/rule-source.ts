@@ -1,5 +1,5 @@
 /** Everything a user may do in a namespace, as far as it can be listed: what `kubectl auth can-i --list` shows. */
-import type { User } from '../attributes.js';
+import type { User } from '../../../memory-api/attributes.js';
 import { nodeNameOf } from '../well-known.js';
 import type { RbacAuthorizer } from './rbac.js';
 

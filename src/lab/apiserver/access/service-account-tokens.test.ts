@@ -80,11 +80,7 @@ describe('a token request', () => {
     ['too long', { expirationSeconds: 2 ** 32 + 1 }, 'may not specify a duration larger than 2^32 seconds'],
     ['a token request for a missing pod', to('Pod', 'gone'), 'pods "gone" not found'],
     ['a token request for another pod of that name', to('Pod', 'p', 'x'), 'does not match the UID in record'],
-    [
-      'a token request for an unknown kind',
-      to('ConfigMap', 'c'),
-      'cannot bind token to object of type /v1, Kind=ConfigMap',
-    ],
+    ['a token request for an unknown kind', to('ConfigMap', 'c'), 'cannot bind token to object of type v1 ConfigMap'],
   ])('%s is rejected', (_name, spec, message) => {
     expect(() => request(spec)).toThrow(message);
   });

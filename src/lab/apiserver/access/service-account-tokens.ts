@@ -4,9 +4,9 @@
  */
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
+import type { Objects } from '../../../memory-api/admission/rejection.js';
+import type { User } from '../../../memory-api/attributes.js';
 import type { Random } from '../../../random.js';
-import type { Objects } from '../admission/rejection.js';
-import type { User } from '../attributes.js';
 import { serviceAccountGroups, serviceAccountUserName } from '../well-known.js';
 import { type TokenAuthenticator, type TokenIdentity, TokenRejected } from './authenticate.js';
 import { TokenSigner } from './json-web-token.js';

@@ -1,16 +1,16 @@
 /** POST serviceaccounts/NAME/token: reads the request, asks admission, answers with a token. Nothing is stored. */
 
 import type { Clock } from '../../../clock.js';
-import type { Objects } from '../admission/rejection.js';
-import type { Admission } from '../admission.js';
-import { readObject } from '../http/body.js';
-import type { Exchange } from '../http/exchange.js';
-import type { RequestInfo } from '../http/request-info.js';
-import { writeOptions } from '../options.js';
-import type { Resource } from '../resource.js';
-import { defineResource } from '../resources/define.js';
-import type { Connector } from '../router.js';
-import { methodNotAllowed } from '../status-error.js';
+import type { Objects } from '../../../memory-api/admission/rejection.js';
+import type { Admission } from '../../../memory-api/admission.js';
+import { writeOptions } from '../../../memory-api/options.js';
+import { readObject } from '../../../memory-api/requests/body.js';
+import type { Exchange } from '../../../memory-api/requests/exchange.js';
+import type { RequestInfo } from '../../../memory-api/requests/request-info.js';
+import type { Resource } from '../../../memory-api/resource.js';
+import { defineResource } from '../../../memory-api/resources/define.js';
+import type { Connector } from '../../../memory-api/router.js';
+import { methodNotAllowed } from '../../../memory-api/status-error.js';
 import type { ServiceAccountTokens } from './service-account-tokens.js';
 import { accountFor, answerRequest, completeRequest } from './token-request.js';
 

@@ -1,5 +1,5 @@
 /** OpenID discovery and the public key, with which others verify our service-account tokens. */
-import type { Route } from '../router.js';
+import type { Route } from '../../../memory-api/router.js';
 import type { TokenSigner } from './json-web-token.js';
 
 export function issuerRoutes(issuer: string, signer: TokenSigner): Route[] {

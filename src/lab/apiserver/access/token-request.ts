@@ -2,9 +2,9 @@
 import type { KubeObject } from '../../../api/object.js';
 import { rfc3339 } from '../../../clock.js';
 import { goQuote } from '../../../go/quote.js';
-import type { Objects } from '../admission/rejection.js';
-import { type FieldError, invalidField } from '../field-error.js';
-import { badRequest, conflict, invalid, notFound } from '../status-error.js';
+import type { Objects } from '../../../memory-api/admission/rejection.js';
+import { type FieldError, invalidField } from '../../../memory-api/field-error.js';
+import { badRequest, conflict, invalid, notFound } from '../../../memory-api/status-error.js';
 import type { Grant, ServiceAccountTokens } from './service-account-tokens.js';
 
 interface BoundRef {
@@ -105,7 +105,7 @@ function checkSeconds(seconds: number): FieldError[] {
 function bind(bound: BoundRef, account: KubeObject, objects: Objects): Pick<Grant, 'pod' | 'secret' | 'node'> {
   const { kind = '', apiVersion = '', name = '', uid = '' } = bound;
   const resource = apiVersion === 'v1' && Object.hasOwn(boundKinds, kind) ? boundKinds[kind]! : undefined;
-  if (resource === undefined) throw badRequest(`cannot bind token to object of type ${goKind(apiVersion, kind)}`);
+  if (resource === undefined) throw badRequest(`cannot bind token to object of type ${apiVersion} ${kind}`);
   const namespace = kind === 'Node' ? '' : account.metadata.namespace!;
   const object = objects.find({ group: '', resource, namespace, name });
   if (object === undefined) throw notFound({ group: '', resource }, name);
@@ -132,9 +132,3 @@ function nodeRef(name: string, objects: Objects) {
 }
 
 const ref = ({ metadata }: KubeObject) => ({ name: metadata.name, uid: metadata.uid ?? '' });
-
-function goKind(apiVersion: string, kind: string): string {
-  const slash = apiVersion.lastIndexOf('/');
-  const [group, version] = slash === -1 ? ['', apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)];
-  return `${group}/${version}, Kind=${kind}`;
-}

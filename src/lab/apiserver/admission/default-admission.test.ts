@@ -3,9 +3,9 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import type { ApiError } from '../../../api/status.js';
+import type { AdmissionRequest, Operation } from '../../../memory-api/admission.js';
+import type { Resource } from '../../../memory-api/resource.js';
 import { systemRandom } from '../../../random.js';
-import type { AdmissionRequest, Operation } from '../admission.js';
-import type { Resource } from '../resource.js';
 import { defaultAdmission } from './default-admission.js';
 
 const stored: Record<string, KubeObject> = {

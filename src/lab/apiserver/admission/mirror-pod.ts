@@ -2,10 +2,10 @@
 
 import type { OwnerReference } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
-import type { AdmissionRequest } from '../admission.js';
+import { type Objects, rejection } from '../../../memory-api/admission/rejection.js';
+import type { AdmissionRequest } from '../../../memory-api/admission.js';
+import { notFound } from '../../../memory-api/status-error.js';
 import { isMirrorPod, podReferences } from '../resources/pod-references.js';
-import { notFound } from '../status-error.js';
-import { type Objects, rejection } from './rejection.js';
 
 export function admitMirrorPod(node: string, request: AdmissionRequest, objects: Objects): void {
   const pod = request.object!;

@@ -2,10 +2,10 @@
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
-import type { AdmissionRequest } from '../admission.js';
-import { isSameJson } from '../json-equality.js';
-import { notFound } from '../status-error.js';
-import { nameOf, type Objects, rejection } from './rejection.js';
+import { nameOf, type Objects, rejection } from '../../../memory-api/admission/rejection.js';
+import type { AdmissionRequest } from '../../../memory-api/admission.js';
+import { isSameJson } from '../../../memory-api/json-equality.js';
+import { notFound } from '../../../memory-api/status-error.js';
 
 interface Pod extends KubeObject {
   spec?: { nodeName?: string };

@@ -1,8 +1,8 @@
 /** NodeRestriction: what a kubelet may write. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
-import type { AdmissionRequest, Operation } from '../admission.js';
-import type { Resource } from '../resource.js';
+import type { AdmissionRequest, Operation } from '../../../memory-api/admission.js';
+import type { Resource } from '../../../memory-api/resource.js';
 import { nodeRestriction } from './node-restriction.js';
 
 const nodeA = { name: 'system:node:node-a', groups: ['system:nodes', 'system:authenticated'] };

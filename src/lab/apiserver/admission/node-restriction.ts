@@ -6,13 +6,13 @@
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
-import type { Admission, AdmissionRequest } from '../admission.js';
-import { isSameJson } from '../json-equality.js';
+import { nameOf, type Objects, rejection } from '../../../memory-api/admission/rejection.js';
+import type { Admission, AdmissionRequest } from '../../../memory-api/admission.js';
+import { isSameJson } from '../../../memory-api/json-equality.js';
 import { nodeNameOf } from '../well-known.js';
 import { admitMirrorPod } from './mirror-pod.js';
 import { forbiddenLabels } from './node-labels.js';
 import { admitPodDelete, admitPodEviction, admitPodStatus, admitToken } from './node-pods.js';
-import { nameOf, type Objects, rejection } from './rejection.js';
 
 export function nodeRestriction(objects: Objects): Admission {
   return {

@@ -2,11 +2,11 @@
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
+import { isAbout, type Objects, rejection } from '../../../memory-api/admission/rejection.js';
+import type { Admission, AdmissionRequest } from '../../../memory-api/admission.js';
+import { generateName } from '../../../memory-api/object-meta.js';
 import type { Random } from '../../../random.js';
-import type { Admission, AdmissionRequest } from '../admission.js';
-import { generateName } from '../object-meta.js';
 import { isMirrorPod, podReferences } from '../resources/pod-references.js';
-import { isAbout, type Objects, rejection } from './rejection.js';
 
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
 const volumePrefix = 'kube-api-access-';

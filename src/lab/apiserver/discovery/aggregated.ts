@@ -1,6 +1,6 @@
 /** Discovery in one document, as clients since 1.26 ask for it: all groups, versions, resources and subresources. */
-import type { Registry } from '../registry.js';
-import { isCustom, type Resource } from '../resource.js';
+import type { Registry } from '../../../memory-api/registry.js';
+import { isCustom, type Resource } from '../../../memory-api/resource.js';
 import { groupsOf } from './groups.js';
 
 /** `isCore`: for /api, else for /apis. */

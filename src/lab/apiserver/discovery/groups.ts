@@ -1,6 +1,6 @@
 /** Unaggregated discovery: one document per group and one per version. */
-import type { Registry } from '../registry.js';
-import type { Resource } from '../resource.js';
+import type { Registry } from '../../../memory-api/registry.js';
+import type { Resource } from '../../../memory-api/resource.js';
 
 export interface GroupVersions {
   name: string;

@@ -1,12 +1,12 @@
 /** The paths of discovery: /, /api, /apis and the paths below them that do not name a resource. */
 
-import { answerBytes, answerJson, answerPageNotFound, CachedDocument } from '../http/answer.js';
-import type { Exchange } from '../http/exchange.js';
-import { errorOutput, noRepresentation } from '../http/negotiate.js';
-import { answerYaml } from '../http/yaml-answer.js';
-import type { Registry } from '../registry.js';
-import type { Route } from '../router.js';
-import { methodNotAllowed, noSuchResource, notAcceptable } from '../status-error.js';
+import type { Registry } from '../../../memory-api/registry.js';
+import { answerBytes, answerJson, answerPageNotFound, CachedDocument } from '../../../memory-api/requests/answer.js';
+import type { Exchange } from '../../../memory-api/requests/exchange.js';
+import { errorOutput, noRepresentation } from '../../../memory-api/requests/negotiate.js';
+import { answerYaml } from '../../../memory-api/requests/yaml-answer.js';
+import type { Route } from '../../../memory-api/router.js';
+import { methodNotAllowed, noSuchResource, notAcceptable } from '../../../memory-api/status-error.js';
 import { aggregatedDiscovery } from './aggregated.js';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupsOf } from './groups.js';
 

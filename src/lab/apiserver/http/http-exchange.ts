@@ -1,36 +1,33 @@
-/** An exchange over a socket: node's HTTP/1.1 objects and its HTTP/2 compatibility objects, which look alike. */
+/** An exchange over a socket, with node's objects of HTTP/1.1. */
+
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { goQuery } from '../../../go/query.js';
-import { requestEntityTooLarge, timeout } from '../status-error.js';
+import type { ResponseHeaders, ResponseStream } from '../../../memory-api/requests/exchange.js';
+import { requestEntityTooLarge, timeout } from '../../../memory-api/status-error.js';
 import type { Deadlines } from './deadlines.js';
-import type { Exchange, ResponseHeaders, ResponseStream } from './exchange.js';
-
-type Request = IncomingMessage | Http2ServerRequest;
-/** What both kinds of response have in common. */
-type Response = ServerResponse | Http2ServerResponse;
+import type { PeerExchange } from './peer-exchange.js';
 
 /** Larger bodies are not converted to a string. */
 const singleWriteBytes = 64 << 10;
 /** Total length of warnings; more are dropped: old clients fail on large headers. */
 const maxWarningBytes = 4096;
 
-export class HttpExchange implements Exchange {
+export class HttpExchange implements PeerExchange {
   readonly method: string;
   readonly path: string;
   readonly search: string;
-  readonly #request: Request;
-  readonly #response: Response;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
   readonly #bodyDeadlines: Deadlines;
   #query: URLSearchParams | undefined;
   #warnings: string[] = [];
   #warningBytes = 0;
   #body: Promise<Buffer> | undefined;
 
-  constructor(request: Request, response: Response, bodyDeadlines: Deadlines) {
+  constructor(request: IncomingMessage, response: ServerResponse, bodyDeadlines: Deadlines) {
     this.#request = request;
     this.#response = response;
     this.#bodyDeadlines = bodyDeadlines;
@@ -62,10 +59,7 @@ export class HttpExchange implements Exchange {
   }
 
   headers(): Record<string, string | string[] | undefined> {
-    const { headers } = this.#request;
-    // HTTP/2 has method and path among its headers.
-    if (!(':path' in headers)) return headers;
-    return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(':')));
+    return this.#request.headers;
   }
 
   clientCertificate(): X509Certificate | 'rejected' | undefined {
@@ -99,19 +93,19 @@ export class HttpExchange implements Exchange {
     this.#writeHead(code, { ...headers, 'content-length': String(length) });
     if (this.method === 'HEAD') this.#response.end();
     // HTTP/1.1 sends headers and a string in one piece, headers and a buffer in two: one TLS record less.
-    else if (!this.#isHttp2 && typeof body !== 'string' && length < singleWriteBytes) {
-      (this.#response as ServerResponse).end(body.toString('latin1'), 'latin1');
-    } else this.#response.end(body as string);
+    else if (typeof body !== 'string' && length < singleWriteBytes)
+      this.#response.end(body.toString('latin1'), 'latin1');
+    else this.#response.end(body);
   }
 
   stream(code: number, headers: ResponseHeaders): ResponseStream {
-    const response = this.#response as ServerResponse;
+    const response = this.#response;
     this.#writeHead(code, headers);
     // A client must see that its watch began, even without events.
     response.flushHeaders();
     const isOpen = () => !response.writableEnded && !response.destroyed;
     const { socket } = response;
-    const isChunked = !this.#isHttp2 && socket !== null && response.chunkedEncoding;
+    const isChunked = socket !== null && response.chunkedEncoding;
     return {
       write: isChunked
         ? (chunk) =>
@@ -137,25 +131,18 @@ export class HttpExchange implements Exchange {
     else this.#response.once('close', listener);
   }
 
-  get #isHttp2(): boolean {
-    return (this.#request as Http2ServerRequest).stream !== undefined;
-  }
-
   #writeHead(code: number, headers: ResponseHeaders): void {
     const all: Record<string, string | string[]> = { 'cache-control': 'no-cache, private', ...headers };
     if (this.#warnings.length > 0) all.warning = this.#warnings;
-    (this.#response as ServerResponse).writeHead(code, all);
+    this.#response.writeHead(code, all);
   }
 
   #socket(): TLSSocket {
-    const { stream } = this.#request as Http2ServerRequest;
-    return (stream?.session?.socket ?? this.#request.socket) as TLSSocket;
+    return this.#request.socket as TLSSocket;
   }
 
   #destroy(): void {
-    const { stream } = this.#request as Http2ServerRequest;
-    if (stream !== undefined) stream.destroy();
-    else (this.#request as IncomingMessage).socket.destroy();
+    this.#request.socket.destroy();
   }
 
   #readBody(limitBytes: number): Promise<Buffer> {
@@ -198,12 +185,8 @@ export class HttpExchange implements Exchange {
   #abandonBody(): void {
     const request = this.#request;
     request.pause();
-    const { stream } = request as Http2ServerRequest;
-    if (stream !== undefined) this.#response.once('finish', () => stream.close());
-    else {
-      (this.#response as ServerResponse).setHeader('connection', 'close');
-      this.#response.once('finish', () => (request as IncomingMessage).socket.destroySoon());
-    }
+    this.#response.setHeader('connection', 'close');
+    this.#response.once('finish', () => request.socket.destroySoon());
   }
 }
 

@@ -1,11 +1,9 @@
-/** The socket: HTTP/2 and HTTP/1.1 over TLS, with limits on all that a client can delay. */
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-  type ServerHttp2Session,
-} from 'node:http2';
+/**
+ * The socket: HTTP/1.1 over TLS, with limits on all that a client can delay. Not HTTP/2: a peer that breaks while several watches of
+ * one connection have something to write can abort the process, in Node's own code (TLSWrap::DoWrite, `!current_write_`).
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
@@ -43,8 +41,6 @@ export interface ServerLimits {
   headerBytes: number;
   /** Concurrent connections; more are rejected. Default 20,000. */
   connections: number;
-  /** Concurrent requests on one HTTP/2 connection; a client has all its watches on one. Default 1,000. */
-  streams: number;
   /** Time for running requests to finish when the server closes. Default 5 s. */
   closeMs: number;
 }
@@ -56,7 +52,6 @@ const defaults: ServerLimits = {
   idleMs: 180_000,
   headerBytes: 64 << 10,
   connections: 20_000,
-  streams: 1_000,
   closeMs: 5_000,
 };
 
@@ -69,53 +64,41 @@ export interface RunningServer {
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const limits = { ...defaults, ...options.limits };
-  const server = createSecureServer({
+  const server = createServer({
     key: options.key,
     cert: options.cert,
     ca: options.clientCa,
     // The authenticator checks certificates: a token is accepted as well.
     requestCert: true,
     rejectUnauthorized: false,
-    allowHTTP1: true,
     minVersion: 'TLSv1.2',
     handshakeTimeout: limits.handshakeMs,
-    settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: limits.headerBytes },
-    // Megabytes per connection; far more than flow control lets a client send, enough for a thousand streams.
-    maxSessionMemory: 64,
-    // Passed to the HTTP/1.1 side, though the types lack it.
-    ...({ maxHeaderSize: limits.headerBytes } as object),
-  });
-  server.maxConnections = limits.connections;
-  limitHttp1(server, limits);
-  const bodyDeadlines = new Deadlines(options.clock, limits.bodyTimeoutMs);
-  server.on('request', (request, response) => serve(request, response, options, bodyDeadlines));
-  const connections = trackConnections(server, limits, options.log);
-  await listen(server, options.port, options.host);
-  const { address, port } = server.address() as AddressInfo;
-  return {
-    host: address,
-    port,
-    close: async () => {
-      await close(server, connections, options.clock, limits.closeMs);
-      bodyDeadlines.close();
-    },
-  };
-}
-
-/** The HTTP/1.1 side reads these properties; the types of the HTTP/2 server lack them. */
-function limitHttp1(server: Http2SecureServer, limits: ServerLimits): void {
-  Object.assign(server, {
+    maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersMs,
     // Reading of a body times out earlier, with an answer; this is for bodies that are not read.
     requestTimeout: limits.headersMs + 2 * limits.bodyTimeoutMs,
     connectionsCheckingInterval: Math.min(5_000, limits.headersMs),
     keepAliveTimeout: limits.idleMs,
   });
+  server.maxConnections = limits.connections;
+  const bodyDeadlines = new Deadlines(options.clock, limits.bodyTimeoutMs);
+  server.on('request', (request, response) => serve(request, response, options, bodyDeadlines));
+  const sockets = trackSockets(server, options.log);
+  await listen(server, options.port, options.host);
+  const { address, port } = server.address() as AddressInfo;
+  return {
+    host: address,
+    port,
+    close: async () => {
+      await close(server, sockets, options.clock, limits.closeMs);
+      bodyDeadlines.close();
+    },
+  };
 }
 
 function serve(
-  request: Http2ServerRequest,
-  response: Http2ServerResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   { handle, log }: ServerOptions,
   bodyDeadlines: Deadlines,
 ) {
@@ -126,7 +109,7 @@ function serve(
   });
 }
 
-function listen(server: Http2SecureServer, port: number, host: string): Promise<void> {
+function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, 1024, () => {
@@ -136,30 +119,18 @@ function listen(server: Http2SecureServer, port: number, host: string): Promise<
   });
 }
 
-interface Connections {
-  sockets: Set<TLSSocket>;
-  sessions: Set<ServerHttp2Session>;
-}
-
-function trackConnections(server: Http2SecureServer, limits: ServerLimits, log: Log): Connections {
-  const connections: Connections = { sockets: new Set(), sessions: new Set() };
+function trackSockets(server: Server, log: Log): Set<TLSSocket> {
+  const sockets = new Set<TLSSocket>();
   server.on('secureConnection', (socket) => {
-    connections.sockets.add(socket);
+    sockets.add(socket);
     socket.setNoDelay(true);
     // Finds peers that disappeared.
     socket.setKeepAlive(true, 30_000);
-    socket.once('close', () => connections.sockets.delete(socket));
+    socket.once('close', () => sockets.delete(socket));
   });
-  server.on('session', (session) => {
-    connections.sessions.add(session);
-    session.once('close', () => connections.sessions.delete(session));
-    session.on('error', () => {});
-    closeWhenIdle(session, limits.idleMs);
-  });
-  server.on('tlsClientError', () => {});
   server.on('clientError', rejectClient);
   server.on('error', (error) => log.error('server error', { error }));
-  return connections;
+  return sockets;
 }
 
 const clientErrors: Record<string, string> = {
@@ -169,7 +140,9 @@ const clientErrors: Record<string, string> = {
 
 /** Answers malformed HTTP where possible, then closes the connection. */
 function rejectClient(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // Errors of TLS come here too.
+  const isHttp = error.code?.startsWith('HPE_') || error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  if (!isHttp || !socket.writable) {
     socket.destroy();
     return;
   }
@@ -177,29 +150,11 @@ function rejectClient(error: NodeJS.ErrnoException, socket: Duplex): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
 }
 
-/** A connection with an open stream, such as a watch without events, is not idle. */
-function closeWhenIdle(session: ServerHttp2Session, idleMs: number): void {
-  let open = 0;
-  session.on('stream', (stream) => {
-    open++;
-    stream.once('close', () => open--);
-  });
-  session.setTimeout(idleMs, () => {
-    if (open === 0) session.close();
-  });
-}
-
-async function close(
-  server: Http2SecureServer,
-  { sockets, sessions }: Connections,
-  clock: Clock,
-  graceMs: number,
-): Promise<void> {
+async function close(server: Server, sockets: Set<TLSSocket>, clock: Clock, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  for (const session of sessions) session.close();
+  server.closeIdleConnections();
   const done = new AbortController();
   const cutOff = () => {
-    for (const session of sessions) session.destroy();
     for (const socket of sockets) socket.destroy();
   };
   clock.sleep(graceMs, done.signal).then(cutOff, () => {});

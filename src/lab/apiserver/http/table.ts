@@ -4,9 +4,9 @@
  */
 import type { KubeObject } from '../../../api/object.js';
 import { ApiError } from '../../../api/status.js';
-import { type Column, isCustom, type Resource } from '../resource.js';
-import { badRequest } from '../status-error.js';
-import type { ListMeta, OutputForm, Presentation, Presenter } from './presenter.js';
+import type { ListMeta, OutputForm, Presentation, Presenter } from '../../../memory-api/requests/presenter.js';
+import { type Column, isCustom, type Resource } from '../../../memory-api/resource.js';
+import { badRequest } from '../../../memory-api/status-error.js';
 
 const versions: ReadonlySet<string> = new Set(['v1', 'v1beta1']);
 const includeChoices: ReadonlySet<string> = new Set(['', 'None', 'Metadata', 'Object']);

@@ -1,6 +1,6 @@
 /** Schemas of all shapes in one neutral form, from which OpenAPI v2 and v3 documents are written. */
-import { patchNotes, scalarSchema } from '../schema/linked.js';
-import { type Field, structOf, type Type } from '../schema/types.js';
+import { patchNotes, scalarSchema } from '../../../memory-api/schema/linked.js';
+import { type Field, structOf, type Type } from '../../../memory-api/schema/types.js';
 import { describeField, describeStruct } from './descriptions.js';
 
 /** A JSON schema whose references name definitions, without the path that v2 and v3 put before them. */

@@ -1,5 +1,5 @@
 /** The definitions behind a set of resources: built-in shapes, kinds that CRDs define, and the lists of both. */
-import type { Resource } from '../resource.js';
+import type { Resource } from '../../../memory-api/resource.js';
 import { addStruct, type Definition, definitionName, listMetaName, objectMetaName } from './definition.js';
 
 /** The definition that a resource's objects have. */
@@ -60,7 +60,6 @@ const subresourceShapes: Record<string, string> = {
   Eviction: 'policy.v1.Eviction',
   Binding: 'core.v1.Binding',
   TokenRequest: 'authentication.v1.TokenRequest',
-  Scale: 'autoscaling.v1.Scale',
 };
 
 function typeMeta(): Record<string, Definition> {

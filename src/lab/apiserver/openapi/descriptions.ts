@@ -100,31 +100,9 @@ const descriptions: Record<string, Described> = {
       immutable: 'If true, data cannot be changed any more; create a new ConfigMap instead.',
     },
   },
-  'core.v1.Secret': {
-    is: 'Confidential data by key, at most 1 MiB in total.',
-    fields: {
-      data: 'Bytes by key, in base64.',
-      stringData: 'Text that is merged into data when written; never returned.',
-      type: 'The type of the data. Cannot be changed.',
-      immutable: 'If true, data cannot be changed any more.',
-    },
-  },
   'core.v1.Namespace': { is: 'A scope for names. Deleting it deletes everything in it.' },
   'core.v1.ServiceAccount': { is: 'An identity for programs.' },
   'core.v1.Pod': { is: 'Containers that run together on one node.' },
-  'core.v1.Event': {
-    is: 'A report of something that happened to an object. Events expire; nothing should depend on them.',
-    fields: {
-      involvedObject: 'The object of the event.',
-      reason: 'The reason in one word, for programs.',
-      message: 'A description for people.',
-      type: 'Normal or Warning.',
-      count: 'How often it happened.',
-      firstTimestamp: 'When it was first seen.',
-      lastTimestamp: 'When it was last seen.',
-      source: 'The reporting component.',
-    },
-  },
   'coordination.v1.Lease': {
     is: 'A claim that must be renewed: the heartbeat of a node, or leader election among programs.',
   },
@@ -134,55 +112,11 @@ const descriptions: Record<string, Described> = {
   },
   'rbac.v1.RoleBinding': { is: 'Grants a role to users, groups or service accounts in one namespace.' },
   'rbac.v1.ClusterRoleBinding': { is: 'Grants a ClusterRole to users, groups or service accounts everywhere.' },
-  'rbac.v1.PolicyRule': {
-    is: 'Allowed verbs on resources or paths.',
-    fields: {
-      verbs: 'get, list, watch, create, update, patch, delete and others; * for all.',
-      apiGroups: 'The groups of the resources; "" is the core group, * all.',
-      resources: 'The resources, with /status and the like for subresources; * for all.',
-      resourceNames: 'Only objects with these names; empty for all.',
-      nonResourceURLs: 'Non-resource paths, such as /metrics; only in ClusterRoles.',
-    },
-  },
   'apiextensions.v1.CustomResourceDefinition': {
     is: 'Defines a new kind of object that the server stores, validates and serves.',
   },
   'admissionregistration.v1.ValidatingAdmissionPolicy': {
     is: 'Validation rules for writes, in CEL. It applies once there is a binding.',
-  },
-  'admissionregistration.v1.ValidatingAdmissionPolicySpec': {
-    is: 'Which requests it matches, and its validations.',
-    fields: {
-      matchConstraints: 'The requests that it matches, in all versions of a resource.',
-      matchConditions: 'Expressions that must all be true for the policy to apply.',
-      variables: 'Named expressions, used by others as variables.NAME. Evaluated on first use.',
-      validations: 'Expressions that must be true, or the request is denied.',
-      auditAnnotations: 'Expressions whose results are added to the audit log.',
-      failurePolicy: 'What happens when an expression cannot be evaluated: Fail denies, Ignore allows.',
-      paramKind: 'The kind of the objects that bindings pass as params.',
-    },
-  },
-  'admissionregistration.v1.Validation': {
-    is: 'An expression that must be true.',
-    fields: {
-      expression:
-        'Can use object, oldObject, request, params, namespaceObject, variables and authorizer; must result in a bool.',
-      message: 'The message when the expression is false.',
-      messageExpression: 'An expression for the message; `message` is used when it fails.',
-      reason: 'Invalid (the default, 422), Forbidden (403) or RequestEntityTooLarge (413).',
-    },
-  },
-  'admissionregistration.v1.ValidatingAdmissionPolicyBinding': {
-    is: 'Applies a policy, with parameters and actions.',
-  },
-  'admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec': {
-    is: 'The policy, the resources and the actions.',
-    fields: {
-      policyName: 'The policy.',
-      paramRef: 'The objects that the policy gets as params.',
-      matchResources: 'Restricts the resources that the policy matches.',
-      validationActions: 'The actions for a denial: Deny, Warn or Audit.',
-    },
   },
   'meta.v1.ObjectMeta': {
     is: 'Metadata of every stored object.',

@@ -1,8 +1,8 @@
 /** The OpenAPI v2 document: everything in one, as kubectl before 1.27 reads it. */
-import type { Resource } from '../resource.js';
+import type { Resource } from '../../../memory-api/resource.js';
 import type { Definition } from './definition.js';
 import { buildDefinitions } from './definitions.js';
-import { type Operation, operationsOf, type Parameter, type PathOperations } from './operations.js';
+import { type Operation, operationsOf, type Parameter, type PathOperation, patchParameters } from './operations.js';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -39,34 +39,23 @@ export function schemaV2(definition: Definition): JsonObject {
   return schema;
 }
 
-function pathItem({ pathParameters, operations }: PathOperations): JsonObject {
-  return {
-    ...Object.fromEntries(operations.map((operation) => [operation.method, operationV2(operation)])),
-    parameters: pathParameters.map((parameter) => parameterV2(parameter)),
-  };
+function pathItem({ pathParameters, operation }: PathOperation): JsonObject {
+  return { patch: operationV2(operation), parameters: pathParameters.map(parameterV2) };
 }
 
-function operationV2(operation: Operation): JsonObject {
-  const { kind, body } = operation;
-  const bodySchema = body === 'any' ? { type: 'object' } : { $ref: `#/definitions/${body}` };
-  const answer = { description: 'OK', schema: { $ref: `#/definitions/${operation.answer}` } };
+function operationV2({ id, consumes, answer, kind }: Operation): JsonObject {
   return {
-    consumes: operation.consumes,
-    operationId: operation.id,
+    consumes,
+    operationId: id,
     parameters: [
-      ...(body === undefined
-        ? []
-        : [{ in: 'body', name: 'body', required: operation.method !== 'delete', schema: bodySchema }]),
-      ...operation.parameters.map((parameter) => parameterV2(parameter)),
+      { in: 'body', name: 'body', required: true, schema: { type: 'object' } },
+      ...patchParameters.map(parameterV2),
     ],
-    produces: ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'],
-    responses: Object.fromEntries([
-      ...operation.codes.map((code) => [`${code}`, answer]),
-      ['401', { description: 'Unauthorized' }],
-    ]),
+    produces: ['application/json', 'application/yaml'],
+    responses: { 200: { description: 'OK', schema: { $ref: `#/definitions/${answer}` } } },
     schemes: ['https'],
-    'x-kubernetes-action': operation.action,
-    'x-kubernetes-group-version-kind': { group: kind.group, kind: kind.kind, version: kind.version },
+    'x-kubernetes-action': 'patch',
+    'x-kubernetes-group-version-kind': kind,
   };
 }
 

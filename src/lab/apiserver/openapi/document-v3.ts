@@ -1,9 +1,9 @@
 /** OpenAPI v3: an index, and one document for each group and version. */
-import type { Resource } from '../resource.js';
+import type { Resource } from '../../../memory-api/resource.js';
 import type { Definition } from './definition.js';
 import { buildDefinitions } from './definitions.js';
 import type { JsonObject } from './document-v2.js';
-import { type Operation, operationsOf, type Parameter, type PathOperations } from './operations.js';
+import { type Operation, operationsOf, type Parameter, type PathOperation, patchParameters } from './operations.js';
 
 export function documentV3(resources: Resource[], version: string): JsonObject {
   return {
@@ -43,41 +43,20 @@ export function schemaV3(definition: Definition): JsonObject {
   return schema;
 }
 
-function pathItem({ pathParameters, operations }: PathOperations): JsonObject {
-  return {
-    ...Object.fromEntries(operations.map((operation) => [operation.method, operationV3(operation)])),
-    parameters: pathParameters.map(parameterV3),
-  };
+function pathItem({ pathParameters, operation }: PathOperation): JsonObject {
+  return { patch: operationV3(operation), parameters: pathParameters.map(parameterV3) };
 }
 
-function operationV3(operation: Operation): JsonObject {
-  const { kind, body } = operation;
-  const bodySchema = body === 'any' ? { type: 'object' } : { $ref: `#/components/schemas/${body}` };
-  const answer = {
-    description: 'OK',
-    content: { 'application/json': { schema: { $ref: `#/components/schemas/${operation.answer}` } } },
-  };
+function operationV3({ id, consumes, answer, kind }: Operation): JsonObject {
+  const schema = { $ref: `#/components/schemas/${answer}` };
   return {
-    operationId: operation.id,
-    parameters: operation.parameters.map(parameterV3),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            content: Object.fromEntries(contentTypes(operation).map((type) => [type, { schema: bodySchema }])),
-          },
-        }),
-    responses: Object.fromEntries([
-      ...operation.codes.map((code) => [`${code}`, answer]),
-      ['401', { description: 'Unauthorized' }],
-    ]),
-    'x-kubernetes-action': operation.action,
-    'x-kubernetes-group-version-kind': { group: kind.group, kind: kind.kind, version: kind.version },
+    operationId: id,
+    parameters: patchParameters.map(parameterV3),
+    requestBody: { content: Object.fromEntries(consumes.map((type) => [type, { schema: { type: 'object' } }])) },
+    responses: { 200: { description: 'OK', content: { 'application/json': { schema } } } },
+    'x-kubernetes-action': 'patch',
+    'x-kubernetes-group-version-kind': kind,
   };
-}
-
-function contentTypes({ method, consumes }: Operation): string[] {
-  return method === 'patch' ? consumes : ['*/*'];
 }
 
 function parameterV3({ name, type, description }: Parameter): JsonObject {

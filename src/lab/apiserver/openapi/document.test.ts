@@ -1,7 +1,7 @@
 /** OpenAPI documents: what clients use, and that the protobuf form equals the JSON form. */
 import { describe, expect, test } from 'vitest';
-import type { Resource } from '../resource.js';
-import { builtInResources } from '../resources/built-in.js';
+import type { Resource } from '../../../memory-api/resource.js';
+import { builtInResources } from '../../../memory-api/resources/built-in.js';
 import { documentV2 } from './document-v2.js';
 import { documentV3 } from './document-v3.js';
 import { encodeDocument } from './protobuf.js';

@@ -1,9 +1,9 @@
 /** /openapi/v2 (JSON or protobuf) and /openapi/v3 with its documents. Built on first use, cached until a CRD changes. */
 
-import { answerBytes, answerText, CachedDocument } from '../http/answer.js';
-import type { Exchange } from '../http/exchange.js';
-import type { Registry } from '../registry.js';
-import type { Route } from '../router.js';
+import type { Registry } from '../../../memory-api/registry.js';
+import { answerBytes, answerText, CachedDocument } from '../../../memory-api/requests/answer.js';
+import type { Exchange } from '../../../memory-api/requests/exchange.js';
+import type { Route } from '../../../memory-api/router.js';
 import { kubernetesVersion } from '../version.js';
 import { documentV2 } from './document-v2.js';
 import { documentV3 } from './document-v3.js';
@@ -32,7 +32,7 @@ export function openApiRoutes(registry: Registry): Route[] {
       handle(exchange) {
         const accept = exchange.header('accept') ?? '';
         if (protobufAsked.test(accept)) answerBytes(exchange, protobufType, v2Protobuf);
-        else if (isJsonAccepted(accept)) answerBytes(exchange, 'application/json', v2, { compressed: true });
+        else if (isJsonAccepted(accept)) answerBytes(exchange, 'application/json', v2);
         else answerEmpty(exchange, 406);
       },
     },

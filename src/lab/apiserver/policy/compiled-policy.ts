@@ -1,10 +1,10 @@
 /** A policy with compiled expressions, each with its problem where it has one. */
 import type { Environment } from '@marcbachmann/cel-js';
 import type { KubeObject } from '../../../api/object.js';
-import { newEnvironment } from '../cel/environment.js';
-import { authorizerType } from '../cel/functions/authorizer.js';
-import { CompileError, compile, type Program } from '../cel/program.js';
-import { type PolicySpec, policySpec, type Validation } from './policy.js';
+import { newEnvironment } from '../../../memory-api/cel/environment.js';
+import { CompileError, compile, type Program } from '../../../memory-api/cel/program.js';
+import { type PolicySpec, policySpec, type Validation } from '../../../memory-api/resources/admission-policy.js';
+import { authorizerType, declareAuthorizer } from './authorizer.js';
 import { requestType } from './request-type.js';
 
 /** An expression of a policy; without a program it always fails, with `problem`. */
@@ -20,7 +20,6 @@ export interface CompiledPolicy {
   matchConditions: Expression[];
   variables: Variables;
   validations: (Expression & { rule: Validation; message?: Expression })[];
-  auditAnnotations: (Expression & { key: string })[];
 }
 
 /** By name and spec. A policy is compiled when it is validated and when it is stored; simulations store the same ones again and again. */
@@ -50,16 +49,12 @@ function compileNew(policy: KubeObject): CompiledPolicy {
   return {
     name: policy.metadata.name,
     spec,
-    matchConditions: (spec.matchConditions ?? []).map(({ expression }) => compileOne(conditions, expression, ['bool'])),
+    matchConditions: (spec.matchConditions ?? []).map(({ expression }) => compileOne(conditions, expression, 'bool')),
     variables,
     validations: (spec.validations ?? []).map((rule) => ({
       rule,
-      ...compileOne(full, rule.expression, ['bool']),
-      ...(rule.messageExpression && { message: compileOne(withoutAuthorizer, rule.messageExpression, ['string']) }),
-    })),
-    auditAnnotations: (spec.auditAnnotations ?? []).map(({ key, valueExpression }) => ({
-      key,
-      ...compileOne(full, valueExpression, ['string', 'null']),
+      ...compileOne(full, rule.expression, 'bool'),
+      ...(rule.messageExpression && { message: compileOne(withoutAuthorizer, rule.messageExpression, 'string') }),
     })),
   };
 }
@@ -67,6 +62,7 @@ function compileNew(policy: KubeObject): CompiledPolicy {
 function environmentOf(hasParams: boolean, hasAuthorizer: boolean, declare: (to: Environment) => void): Environment {
   const environment = newEnvironment();
   requestType.declare(environment);
+  declareAuthorizer(environment);
   declare(environment);
   environment
     .registerVariable('object', 'dyn')
@@ -79,22 +75,16 @@ function environmentOf(hasParams: boolean, hasAuthorizer: boolean, declare: (to:
   return environment;
 }
 
-/** `types`: allowed result types. Default any. */
-function compileOne(environment: Environment, source: string, types?: string[]): Expression {
+/** `type`: the type that its result must have. Default any. */
+function compileOne(environment: Environment, source: string, type?: string): Expression {
   try {
     const program = compile(environment, source);
-    if (types === undefined || types.includes(program.type)) return { source, program };
-    return { source, problem: wrongType(types, program.type) };
+    if (type === undefined || program.type === type) return { source, program };
+    return { source, problem: `must evaluate to ${type} but got ${program.type}` };
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;
     return { source, problem: `compilation failed: ${error.message}` };
   }
-}
-
-function wrongType(types: string[], found: string): string {
-  const names = types.map((name) => (name === 'null' ? 'null_type' : name));
-  const wanted = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`;
-  return `must evaluate to ${wanted} but got ${found.replaceAll('<', '(').replaceAll('>', ')')}`;
 }
 
 /** A variable of a policy. */

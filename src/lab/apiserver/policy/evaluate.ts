@@ -1,38 +1,22 @@
-/** Evaluates one policy for one request: its match conditions, validations and audit annotations. */
+/** Evaluates one policy for one request: its match conditions and validations. */
 
 import type { KubeObject } from '../../../api/object.js';
-import type { Clock } from '../../../clock.js';
-import { goQuote } from '../../../go/quote.js';
-import type { AdmissionRequest } from '../admission.js';
-import type { Authorizer } from '../attributes.js';
-import { authorizerValue } from '../cel/functions/authorizer.js';
-import { Meter } from '../cel/meter.js';
-import { RunError } from '../cel/program.js';
-import { dynamicValue } from '../cel/values.js';
-import { apiVersionOf } from '../http/codec.js';
-import type { Resource } from '../resource.js';
+import type { AdmissionRequest } from '../../../memory-api/admission.js';
+import type { Authorizer } from '../../../memory-api/attributes.js';
+import { RunError } from '../../../memory-api/cel/program.js';
+import { dynamicValue } from '../../../memory-api/cel/values.js';
+import { apiVersionOf } from '../../../memory-api/requests/codec.js';
+import type { Resource } from '../../../memory-api/resource.js';
+import { authorizerValue } from './authorizer.js';
 import type { CompiledPolicy, Expression, Variable } from './compiled-policy.js';
 import { requestValue } from './request-type.js';
 
 const maxMessageBytes = 5 * 1024;
-const outOfBudget = 'validation failed due to running out of cost budget, no further validation rules will be run';
 
 export interface Denial {
   message: string;
   reason?: string;
-  /** The index of the validation. */
-  index: number;
 }
-
-export interface PolicyResult {
-  denials: Denial[];
-  annotations: { key: string; value: string }[];
-  /** Audit annotations that could not be evaluated: they reject the request whatever the binding's actions. */
-  faults: string[];
-}
-
-/** The cost limit of all match conditions of a policy together. */
-const conditionUnits = 2_500_000;
 
 /** The variables of one evaluation. */
 export type Values = Record<string, unknown>;
@@ -57,107 +41,74 @@ export function valuesOf(
   };
 }
 
-export function evaluate(
-  policy: CompiledPolicy,
-  shared: Values,
-  params: KubeObject | undefined,
-  clock: Pick<Clock, 'monotonic'>,
-): PolicyResult {
-  const meter = new Meter(clock);
+export function evaluate(policy: CompiledPolicy, shared: Values, params: KubeObject | undefined): Denial[] {
   const values: Values = { ...shared, params: params === undefined ? null : dynamicValue(params) };
-  values.variables = policy.variables.values((variable) => runVariable(variable, values, meter));
+  values.variables = policy.variables.values((variable) => runVariable(variable, values));
   const isLenient = policy.spec.failurePolicy === 'Ignore';
-  const nothing: PolicyResult = { denials: [], annotations: [], faults: [] };
   try {
-    if (!conditionsHold(policy, values, new Meter(clock, conditionUnits))) return nothing;
+    if (!conditionsHold(policy, values)) return [];
   } catch (error) {
-    return isLenient ? nothing : { ...nothing, denials: [{ message: faultOf(error), index: 0 }] };
+    return isLenient ? [] : [{ message: faultOf(error) }];
   }
   const denials: Denial[] = [];
-  for (const [index, validation] of policy.validations.entries()) {
+  for (const validation of policy.validations) {
     try {
-      if (run(validation, values, meter) === true) continue;
+      if (run(validation, values) === true) continue;
       const { reason = 'Invalid' } = validation.rule;
-      denials.push({ message: messageOf(validation, values, meter), reason, index });
+      denials.push({ message: messageOf(validation, values), reason });
     } catch (error) {
-      if (!isLenient) denials.push({ message: faultOf(error), index });
-      if (error instanceof RunError && error.isOutOfBudget) break;
+      if (!isLenient) denials.push({ message: faultOf(error) });
     }
   }
-  return { denials, ...annotate(policy, values, meter, isLenient) };
+  return denials;
 }
 
 /** False decides, even where another condition could not be evaluated. */
-function conditionsHold(policy: CompiledPolicy, values: Values, meter: Meter): boolean {
+function conditionsHold(policy: CompiledPolicy, values: Values): boolean {
   const faults: string[] = [];
   for (const condition of policy.matchConditions) {
     try {
-      if (run(condition, values, meter) !== true) return false;
+      if (run(condition, values) !== true) return false;
     } catch (error) {
       faults.push(faultOf(error));
     }
   }
   if (faults.length === 0) return true;
-  throw new RunError(faults.length === 1 ? faults[0]! : `[${faults.join(', ')}]`);
+  throw new RunError(faults.join(', '));
 }
 
-function run(expression: Expression, values: Values, meter: Meter): unknown {
-  if (expression.program === undefined) throw new RunError(`compilation error: ${expression.problem}`);
+function run({ program, problem, source }: Expression, values: Values): unknown {
+  if (program === undefined) throw new RunError(`compilation error: ${problem}`);
   try {
-    return expression.program.run(values, meter);
+    return program.run(values);
   } catch (error) {
-    if (!(error instanceof RunError) || error.isOutOfBudget) throw error;
-    throw new RunError(`expression '${expression.source}' resulted in error: ${error.message}`);
+    throw new RunError(`expression '${source}' resulted in error: ${faultOf(error)}`);
   }
 }
 
-function runVariable({ name, program, problem }: Variable, values: Values, meter: Meter): unknown {
-  const quoted = goQuote(name);
-  if (program === undefined) throw new RunError(`composited variable ${quoted} fails to compile: ${problem}`);
+function runVariable({ name, program, problem }: Variable, values: Values): unknown {
+  if (program === undefined) throw new RunError(`variable '${name}' does not compile: ${problem}`);
   try {
-    return program.run(values, meter);
+    return program.run(values);
   } catch (error) {
-    if (!(error instanceof RunError) || error.isOutOfBudget) throw error;
-    throw new RunError(`composited variable ${quoted} fails to evaluate: ${error.message}`);
+    throw new RunError(`variable '${name}' cannot be evaluated: ${faultOf(error)}`);
   }
 }
 
+/** Throws errors that are not of the expression. */
 function faultOf(error: unknown): string {
   if (!(error instanceof RunError)) throw error;
-  return error.isOutOfBudget ? outOfBudget : error.message;
+  return error.message;
 }
 
-function messageOf({ rule, message }: CompiledPolicy['validations'][number], values: Values, meter: Meter): string {
+function messageOf({ rule, message }: CompiledPolicy['validations'][number], values: Values): string {
   const fallback = rule.message?.trim() || `failed expression: ${rule.expression.trim()}`;
   if (message === undefined) return fallback;
   try {
-    const text = run(message, values, meter);
-    const trimmed = typeof text === 'string' ? text.trim() : '';
-    return trimmed === '' || trimmed.includes('\n') || Buffer.byteLength(trimmed) > maxMessageBytes
-      ? fallback
-      : trimmed;
+    const text = String(run(message, values)).trim();
+    return text === '' || text.includes('\n') || Buffer.byteLength(text) > maxMessageBytes ? fallback : text;
   } catch (error) {
-    if (error instanceof RunError && !error.isOutOfBudget) return fallback;
-    throw error instanceof RunError ? new RunError(`failed messageExpression: ${outOfBudget}`) : error;
+    faultOf(error);
+    return fallback;
   }
-}
-
-function annotate(
-  policy: CompiledPolicy,
-  values: Values,
-  meter: Meter,
-  isLenient: boolean,
-): Pick<PolicyResult, 'annotations' | 'faults'> {
-  const annotations: PolicyResult['annotations'] = [];
-  const faults: string[] = [];
-  for (const annotation of policy.auditAnnotations) {
-    try {
-      const value = run(annotation, values, meter);
-      if (typeof value === 'string' && value.trim() !== '')
-        annotations.push({ key: annotation.key, value: value.trim() });
-    } catch (error) {
-      if (!isLenient) faults.push(faultOf(error));
-    }
-  }
-  return { annotations, faults };
 }

@@ -2,14 +2,13 @@
 
 import { type LabelSelectorObject, selectsLabels } from '../../../api/label-selector.js';
 import type { KubeObject } from '../../../api/object.js';
-import { nameOf } from '../admission/rejection.js';
-import type { AdmissionRequest } from '../admission.js';
-import { isEmptySelector } from '../match-labels.js';
-import type { Registry } from '../registry.js';
-import type { Resource } from '../resource.js';
-import type { MatchResources, ResourceRule } from './policy.js';
+import { nameOf } from '../../../memory-api/admission/rejection.js';
+import type { AdmissionRequest } from '../../../memory-api/admission.js';
+import type { Registry } from '../../../memory-api/registry.js';
+import type { Resource } from '../../../memory-api/resource.js';
+import type { MatchResources, ResourceRule } from '../../../memory-api/resources/admission-policy.js';
 
-export interface Surroundings {
+export interface MatchContext {
   registry: Registry;
   /** The namespace of the object; undefined for cluster-scoped ones. */
   namespace(): KubeObject | undefined;
@@ -19,26 +18,26 @@ export interface Surroundings {
 export function matchRequest(
   match: MatchResources | undefined,
   request: AdmissionRequest,
-  around: Surroundings,
+  context: MatchContext,
 ): Resource | undefined {
   const { resourceRules = [], excludeResourceRules = [], matchPolicy } = match ?? {};
-  if (!inNamespace(match?.namespaceSelector, request, around)) return undefined;
+  if (!inNamespace(match?.namespaceSelector, request, context)) return undefined;
   if (!ofObject(match?.objectSelector, request)) return undefined;
   const isExact = matchPolicy === 'Exact';
-  if (matchRules(excludeResourceRules, request, isExact, around) !== undefined) return undefined;
-  return resourceRules.length === 0 ? request.resource : matchRules(resourceRules, request, isExact, around);
+  if (matchRules(excludeResourceRules, request, isExact, context) !== undefined) return undefined;
+  return resourceRules.length === 0 ? request.resource : matchRules(resourceRules, request, isExact, context);
 }
 
 function inNamespace(
   selector: LabelSelectorObject | undefined,
   request: AdmissionRequest,
-  around: Surroundings,
+  context: MatchContext,
 ): boolean {
   if (selector === undefined || isEmptySelector(selector)) return true;
   const { resource, object, oldObject } = request;
   const isNamespace = resource.group === '' && resource.plural === 'namespaces';
   if (isNamespace) return selectsLabels(selector, (object ?? oldObject)?.metadata.labels);
-  const namespace = around.namespace();
+  const namespace = context.namespace();
   return namespace === undefined || selectsLabels(selector, namespace.metadata.labels);
 }
 
@@ -52,7 +51,7 @@ function matchRules(
   rules: ResourceRule[],
   request: AdmissionRequest,
   isExact: boolean,
-  { registry }: Surroundings,
+  { registry }: MatchContext,
 ): Resource | undefined {
   const { resource } = request;
   if (rules.some((rule) => matchesRule(rule, request, resource))) return resource;
@@ -104,3 +103,7 @@ function isAbout(
 }
 
 const has = (list: string[], value: string) => list.includes('*') || list.includes(value);
+
+function isEmptySelector({ matchLabels = {}, matchExpressions = [] }: LabelSelectorObject): boolean {
+  return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
+}

@@ -2,11 +2,11 @@
 
 import { selectsLabels } from '../../../api/label-selector.js';
 import type { KubeObject } from '../../../api/object.js';
-import { apiVersionOf, collectionOf, decodeStored, keyOf } from '../http/codec.js';
-import type { Registry } from '../registry.js';
-import type { Resource } from '../resource.js';
-import type { Store } from '../store/store.js';
-import type { ParamRef, PolicySpec } from './policy.js';
+import type { Registry } from '../../../memory-api/registry.js';
+import { apiVersionOf, collectionOf, decodeStored, keyOf } from '../../../memory-api/requests/codec.js';
+import type { Resource } from '../../../memory-api/resource.js';
+import type { ParamRef, PolicySpec } from '../../../memory-api/resources/admission-policy.js';
+import type { Store } from '../../../memory-api/store/store.js';
 
 /** The policy or the binding is misconfigured; its failurePolicy decides the result. */
 export class Misconfigured extends Error {}

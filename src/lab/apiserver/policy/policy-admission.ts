@@ -4,19 +4,23 @@
  */
 
 import type { KubeObject } from '../../../api/object.js';
-import type { Clock } from '../../../clock.js';
-import { type Objects, rejection } from '../admission/rejection.js';
-import type { Admission, AdmissionRequest } from '../admission.js';
-import type { Authorizer } from '../attributes.js';
-import type { Collection, Store } from '../store/store.js';
+import { type Objects, rejection } from '../../../memory-api/admission/rejection.js';
+import type { Admission, AdmissionRequest } from '../../../memory-api/admission.js';
+import type { Authorizer } from '../../../memory-api/attributes.js';
+import {
+  type BindingSpec,
+  bindingPlural,
+  bindingSpec,
+  policyGroup,
+  policyPlural,
+} from '../../../memory-api/resources/admission-policy.js';
+import type { Collection, Store } from '../../../memory-api/store/store.js';
 import { type CompiledPolicy, compilePolicy } from './compiled-policy.js';
 import { type Denial, evaluate, type Values, valuesOf } from './evaluate.js';
-import { matchRequest, mayBeAbout, type Surroundings } from './match.js';
+import { type MatchContext, matchRequest, mayBeAbout } from './match.js';
 import { collectParams, Misconfigured, type Places, paramResource } from './params.js';
-import { type BindingSpec, bindingPlural, bindingSpec, policyGroup, policyPlural } from './policy.js';
 
 export interface PolicyOptions extends Places {
-  clock: Pick<Clock, 'monotonic'>;
   authorizer: Authorizer;
   objects: Objects;
 }
@@ -37,13 +41,12 @@ interface Bound {
 }
 
 /** Why a request is rejected, and by which policy. */
-interface Rejection extends Omit<Denial, 'index'> {
+interface Rejection extends Denial {
   policy: string;
   binding?: string;
 }
 
 const codes: Record<string, number> = { Forbidden: 403, Unauthorized: 401, RequestEntityTooLarge: 413 };
-const maxAnnotationLength = 10 * 1024;
 
 export function validatingPolicies(options: PolicyOptions): Policies {
   const index = new PolicyIndex(options.store);
@@ -120,9 +123,9 @@ function follow(store: Store, resource: string, apply: (name: string, object: Ku
 }
 
 function dispatch(options: PolicyOptions, request: AdmissionRequest, all: Bound[]): void {
-  const around = surroundings(options, request);
+  const context = contextOf(options, request);
   const rejections: Rejection[] = [];
-  for (const bound of all) rejections.push(...ask(options, request, around, bound));
+  for (const bound of all) rejections.push(...ask(options, request, context, bound));
   const [first] = rejections;
   if (first === undefined) return;
   const { policy, binding, reason = 'Invalid' } = first;
@@ -135,7 +138,7 @@ function dispatch(options: PolicyOptions, request: AdmissionRequest, all: Bound[
   throw error;
 }
 
-function surroundings({ registry, objects }: PolicyOptions, { attributes, resource }: AdmissionRequest): Surroundings {
+function contextOf({ registry, objects }: PolicyOptions, { attributes, resource }: AdmissionRequest): MatchContext {
   let found: KubeObject | undefined;
   return {
     registry,
@@ -150,13 +153,12 @@ function surroundings({ registry, objects }: PolicyOptions, { attributes, resour
 function ask(
   options: PolicyOptions,
   request: AdmissionRequest,
-  around: Surroundings,
+  context: MatchContext,
   { policy, bindings }: Bound,
 ): Rejection[] {
-  const as = matchRequest(policy.spec.matchConstraints, request, around);
+  const as = matchRequest(policy.spec.matchConstraints, request, context);
   if (as === undefined) return [];
   const rejections: Rejection[] = [];
-  const annotations = new Map<string, Set<string>>();
   let values: Values | undefined;
   let params: ReturnType<typeof paramResource>;
   try {
@@ -165,22 +167,17 @@ function ask(
     return misconfigured(error, policy, 'failed to configure policy');
   }
   for (const binding of bindings) {
-    if (matchRequest(binding.spec.matchResources, request, around) === undefined) continue;
+    if (matchRequest(binding.spec.matchResources, request, context) === undefined) continue;
     try {
       const objects = collectParams(options, params, binding.spec.paramRef, request.attributes.namespace);
       for (const object of objects) {
-        values ??= valuesOf(request, as, around.namespace(), options.authorizer);
-        const { denials, annotations: found, faults } = evaluate(policy, values, object, options.clock);
-        rejections.push(...carryOut(request, policy, binding, denials));
-        rejections.push(...faults.map((message) => ({ policy: policy.name, binding: binding.name, message })));
-        for (const { key, value } of found)
-          annotations.set(key, (annotations.get(key) ?? new Set()).add(value.slice(0, maxAnnotationLength)));
+        values ??= valuesOf(request, as, context.namespace(), options.authorizer);
+        rejections.push(...carryOut(request, policy, binding, evaluate(policy, values, object)));
       }
     } catch (error) {
       rejections.push(...misconfigured(error, policy, 'failed to configure binding', binding.name));
     }
   }
-  for (const [key, found] of annotations) request.annotate?.(`${policy.name}/${key}`, [...found].join(', '));
   return rejections;
 }
 
@@ -190,7 +187,7 @@ function misconfigured(error: unknown, { name, spec }: CompiledPolicy, doing: st
   return [{ policy: name, ...(binding === undefined ? {} : { binding }), message: `${doing}: ${error.message}` }];
 }
 
-/** The binding's actions for a denial: reject, warn, or annotate the audit log entry. */
+/** The binding's actions for a denial: reject, or warn. */
 function carryOut(
   request: AdmissionRequest,
   { name: policy }: CompiledPolicy,
@@ -198,13 +195,8 @@ function carryOut(
   denials: Denial[],
 ): Rejection[] {
   const actions = spec.validationActions ?? [];
-  for (const { message, index } of denials) {
-    if (actions.includes('Warn'))
+  if (actions.includes('Warn'))
+    for (const { message } of denials)
       request.warn(`Validation failed for ValidatingAdmissionPolicy '${policy}' with binding '${binding}': ${message}`);
-    if (actions.includes('Audit')) {
-      const failure = { message, policy, binding, expressionIndex: index, validationActions: actions };
-      request.annotate?.('validation.policy.admission.k8s.io/validation_failure', JSON.stringify([failure]));
-    }
-  }
-  return actions.includes('Deny') ? denials.map(({ index: _, ...denial }) => ({ ...denial, policy, binding })) : [];
+  return actions.includes('Deny') ? denials.map((denial) => ({ ...denial, policy, binding })) : [];
 }

@@ -1,9 +1,9 @@
 /** The variable `request` of a policy: its type, and its value for a request. */
 
-import type { AdmissionRequest } from '../admission.js';
-import { celTypeOf, type TypeSchema } from '../cel/schema-type.js';
-import { apiVersionOf } from '../http/codec.js';
-import type { Resource } from '../resource.js';
+import type { AdmissionRequest } from '../../../memory-api/admission.js';
+import { celTypeOf, type TypeSchema } from '../../../memory-api/cel/schema-type.js';
+import { apiVersionOf } from '../../../memory-api/requests/codec.js';
+import type { Resource } from '../../../memory-api/resource.js';
 
 const text: TypeSchema = { type: 'string' };
 const texts: TypeSchema = { type: 'array', items: text };

@@ -13,8 +13,9 @@ import type { KubeObject } from '../../../api/object.js';
 import type { ApiError } from '../../../api/status.js';
 import { systemClock } from '../../../clock.js';
 import { silentLog } from '../../../log.js';
+import type { ResponseHeaders } from '../../../memory-api/requests/exchange.js';
 import { systemRandom } from '../../../random.js';
-import type { Exchange, ResponseHeaders } from '../http/exchange.js';
+import type { PeerExchange } from '../http/peer-exchange.js';
 import { openPki, type Pki } from '../pki/pki.js';
 import { NodeProxy } from './node-proxy.js';
 
@@ -146,10 +147,12 @@ async function ask(
         };
       },
     };
-    proxy.handle(exchange as unknown as Exchange, { name: decodeURIComponent(name), rest }).catch((error: ApiError) => {
-      Object.assign(outcome, { code: error.code, text: error.message });
-      done();
-    });
+    proxy
+      .handle(exchange as unknown as PeerExchange, { name: decodeURIComponent(name), rest })
+      .catch((error: ApiError) => {
+        Object.assign(outcome, { code: error.code, text: error.message });
+        done();
+      });
   });
   await finished;
   return outcome;

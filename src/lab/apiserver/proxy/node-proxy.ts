@@ -8,9 +8,9 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIPv6 } from 'node:net';
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
-import type { Exchange } from '../http/exchange.js';
-import type { RequestInfo } from '../http/request-info.js';
-import { methodNotAllowed, notFound, serviceUnavailable } from '../status-error.js';
+import type { RequestInfo } from '../../../memory-api/requests/request-info.js';
+import { methodNotAllowed, notFound, serviceUnavailable } from '../../../memory-api/status-error.js';
+import type { PeerExchange } from '../http/peer-exchange.js';
 import { findTarget, type NodeTarget, parseNodeId, type TargetOptions } from './node-target.js';
 import { requestHeaders, responseHeaders } from './proxy-headers.js';
 
@@ -40,7 +40,7 @@ export class NodeProxy {
     this.kubelets = new HttpsAgent({ keepAlive: true, timeout: 60_000, ...client, ...trust });
   }
 
-  async handle(exchange: Exchange, info: Pick<RequestInfo, 'name' | 'rest'>): Promise<void> {
+  async handle(exchange: PeerExchange, info: Pick<RequestInfo, 'name' | 'rest'>): Promise<void> {
     if (!methods.has(exchange.method)) throw methodNotAllowed();
     const { name } = parseNodeId(info.name);
     const node = this.options.findNode(name);
@@ -57,7 +57,7 @@ export class NodeProxy {
     for (const agent of [this.kubelets, this.others.https, this.others.http]) agent.destroy();
   }
 
-  private async pass(exchange: Exchange, target: NodeTarget, rest: string): Promise<void> {
+  private async pass(exchange: PeerExchange, target: NodeTarget, rest: string): Promise<void> {
     const answer = await this.send(exchange, target, rest).catch((error: Error) => {
       throw serviceUnavailable(`error trying to reach service: ${reachError(error, target)}`);
     });
@@ -75,7 +75,7 @@ export class NodeProxy {
     answer.on('error', () => stream.destroy());
   }
 
-  private send(exchange: Exchange, target: NodeTarget, rest: string): Promise<IncomingMessage> {
+  private send(exchange: PeerExchange, target: NodeTarget, rest: string): Promise<IncomingMessage> {
     const { scheme, address, host, port, isKubelet } = target;
     const headers = requestHeaders(exchange.headers(), { remoteAddress: exchange.remoteAddress, uri: exchange.path });
     return new Promise((resolve, reject) => {
@@ -106,7 +106,7 @@ export class NodeProxy {
   }
 }
 
-const hasBody = ({ method }: Exchange) => method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
+const hasBody = ({ method }: PeerExchange) => method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
 
 const hostPort = (host: string, port: number) => `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 

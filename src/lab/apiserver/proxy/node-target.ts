@@ -9,7 +9,7 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';
-import { badRequest, plainInternal } from '../status-error.js';
+import { badRequest, plainInternal } from '../../../memory-api/status-error.js';
 
 export interface NodeTarget {
   scheme: 'https' | 'http';

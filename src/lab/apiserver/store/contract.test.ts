@@ -4,10 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../clock.js';
+import { memoryJournal } from '../../../memory-api/store/journal.js';
+import { type HistoryLimits, RevisionStore } from '../../../memory-api/store/revision-store.js';
+import {
+  type Key,
+  RevisionCompacted,
+  RevisionConflict,
+  type Store,
+  type StoreEvent,
+} from '../../../memory-api/store/store.js';
 import { openDiskJournal } from './disk-journal.js';
-import { memoryJournal } from './journal.js';
-import { type HistoryLimits, RevisionStore } from './revision-store.js';
-import { type Key, RevisionCompacted, RevisionConflict, type Store, type StoreEvent } from './store.js';
 
 const pods = { group: '', resource: 'pods' };
 const pod = (name: string, namespace = 'default'): Key => ({ ...pods, namespace, name });

@@ -12,13 +12,13 @@ import { join } from 'node:path';
 import { temporaryPrefix } from '../../../atomic-file.js';
 import { type Log, silentLog } from '../../../log.js';
 import { makeDirectory } from '../../../make-directory.js';
+import type { Batch, Journal } from '../../../memory-api/store/journal.js';
+import { StoreFull } from '../../../memory-api/store/store.js';
 import type { Lock } from '../../../process-lock.js';
 import { DamagedFile, readFrames } from './frames.js';
-import type { Batch, Journal } from './journal.js';
 import { LogFile, logNumbers, logPath } from './log-file.js';
 import { decodeBatch } from './record-format.js';
 import { hasSnapshot, readSnapshot, writeSnapshot } from './snapshot-file.js';
-import { StoreFull } from './store.js';
 import { lockStore } from './store-lock.js';
 
 /** A store is not opened with less room than this: the first writes would fail. */
@@ -39,7 +39,7 @@ export async function openDiskJournal(options: DiskJournalOptions): Promise<Jour
   rejectFullDisk(directory);
   const lock = lockStore(directory);
   try {
-    if (!hasSnapshot(directory)) await createFiles(directory, { compacted: 0, records: [] });
+    if (!hasSnapshot(directory)) await createFiles(directory);
     return new DiskJournal(options, lock);
   } catch (error) {
     lock.release();
@@ -47,18 +47,7 @@ export async function openDiskJournal(options: DiskJournalOptions): Promise<Jour
   }
 }
 
-/** Makes a store with this content in a directory that has none. */
-export async function createStore(directory: string, content: Batch): Promise<void> {
-  makeDirectory(directory);
-  const lock = lockStore(directory);
-  try {
-    await createFiles(directory, content);
-  } finally {
-    lock.release();
-  }
-}
-
-async function createFiles(directory: string, content: Batch): Promise<void> {
+async function createFiles(directory: string): Promise<void> {
   for (const number of logNumbers(directory)) {
     const path = logPath(directory, number);
     if (statSync(path).size > 0) throw new DamagedFile(directory, `: it has ${path} and no snapshot`);
@@ -66,13 +55,13 @@ async function createFiles(directory: string, content: Batch): Promise<void> {
     unlinkSync(path);
   }
   LogFile.create(directory, 1).close();
-  await writeSnapshot(directory, 1, content);
+  await writeSnapshot(directory, 1, { compacted: 0, records: [] });
 }
 
 function rejectFormat1(directory: string): void {
   if (!readdirSync(directory).some((name) => name === 'data.mdb' || /^wal-\d+\.log$/.test(name))) return;
   throw new Error(
-    `store ${directory} has the LMDB format of an earlier relet, which this relet does not read; it was not changed. Start with an empty store: 'relet up --fresh', or another --data-dir. To keep its objects, write a backup with the earlier relet ('relet apiserver backup') and read it with this one ('relet apiserver restore --force')`,
+    `store ${directory} has the LMDB format of an earlier relet, which this relet does not read; it was not changed. Start with an empty store: 'relet up --fresh', or another --data-dir.`,
   );
 }
 

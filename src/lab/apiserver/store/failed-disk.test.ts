@@ -1,10 +1,10 @@
 /** A failing disk: a failed write is never visible. A full disk is written again when it has room, a broken one is not. */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../clock.js';
-import { apiError } from '../http/respond.js';
-import { type Journal, memoryJournal } from './journal.js';
-import { RevisionStore } from './revision-store.js';
-import { StoreFull } from './store.js';
+import { apiError } from '../../../memory-api/requests/respond.js';
+import { type Journal, memoryJournal } from '../../../memory-api/store/journal.js';
+import { RevisionStore } from '../../../memory-api/store/revision-store.js';
+import { StoreFull } from '../../../memory-api/store/store.js';
 
 const key = (name: string) => ({ group: '', resource: 'pods', namespace: 'default', name });
 

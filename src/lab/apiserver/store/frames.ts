@@ -19,7 +19,7 @@ const sectorBytes = 512;
 export class DamagedFile extends Error {
   constructor(path: string, where: string, options?: ErrorOptions) {
     super(
-      `${path} is damaged ${where}; it was not changed. Restore a backup with 'relet apiserver restore --force', or start with an empty store: 'relet up --fresh', or another --data-dir`,
+      `${path} is damaged ${where}; it was not changed. Start with an empty store: 'relet up --fresh', or another --data-dir`,
       options,
     );
     this.name = 'DamagedFile';

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../clock.js';
+import { type Store, StoreFull } from '../../../memory-api/store/store.js';
 import { openStore } from './open-store.js';
-import { type Store, StoreFull } from './store.js';
 
 const key = (name: string) => ({ group: '', resource: 'configmaps', namespace: 'default', name });
 const large = 'x'.repeat(400_000);

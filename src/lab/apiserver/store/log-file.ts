@@ -2,8 +2,8 @@
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readdirSync, unlinkSync, write } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Batch } from '../../../memory-api/store/journal.js';
 import { frame } from './frames.js';
-import type { Batch } from './journal.js';
 import { encodeBatch } from './record-format.js';
 import { syncDirectory } from './snapshot-file.js';
 

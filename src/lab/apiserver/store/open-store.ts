@@ -1,10 +1,10 @@
 /** Opens the store: on disk where a directory is given, else in memory. */
 import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
+import { memoryJournal } from '../../../memory-api/store/journal.js';
+import { type HistoryLimits, RevisionStore } from '../../../memory-api/store/revision-store.js';
+import type { Store } from '../../../memory-api/store/store.js';
 import { openDiskJournal } from './disk-journal.js';
-import { memoryJournal } from './journal.js';
-import { type HistoryLimits, RevisionStore } from './revision-store.js';
-import type { Store } from './store.js';
 
 export interface OpenStoreOptions {
   directory: string | undefined;

@@ -6,7 +6,7 @@
  *     record:   length of the rest │ revision │ type │ time ms │ key length │ key JSON │ object JSON
  *                       4          │    6     │  1   │    6    │     2      │          │
  */
-import type { Batch, JournalRecord } from './journal.js';
+import type { Batch, JournalRecord } from '../../../memory-api/store/journal.js';
 
 const typeCodes = { created: 1, updated: 2, deleted: 3 } as const;
 const types = [undefined, 'created', 'updated', 'deleted'] as const;

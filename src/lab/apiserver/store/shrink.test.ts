@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../clock.js';
 import { type Log, silentLog } from '../../../log.js';
+import { RevisionStore } from '../../../memory-api/store/revision-store.js';
+import type { Store } from '../../../memory-api/store/store.js';
 import { openDiskJournal } from './disk-journal.js';
-import { RevisionStore } from './revision-store.js';
-import type { Store } from './store.js';
 
 const pods = { group: '', resource: 'pods' };
 let home: string;

@@ -6,8 +6,8 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from '
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryPrefix } from '../../../atomic-file.js';
+import type { Batch, JournalRecord } from '../../../memory-api/store/journal.js';
 import { DamagedFile, frame, readFrames } from './frames.js';
-import type { Batch, JournalRecord } from './journal.js';
 import { decodeBatch, encodeBatch } from './record-format.js';
 
 /** Raised when the meaning of the files changes. 1 was LMDB. */

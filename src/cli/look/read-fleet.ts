@@ -1,0 +1,90 @@
+/** The fleet that `relet inventory` and `relet audit` look at: of a cluster, or saved with `relet inventory --save`. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { matchesLabels, parseLabelSelector } from '../../api/label-selector.js';
+import { CannotRun } from '../../cannot-run.js';
+import { type EffectiveFleet, missingRight, readEffectiveConfigs } from '../../fleet/effective-configs.js';
+import { indexFile, readInventoryFiles } from '../../fleet/inventory-files.js';
+import type { ConnectionOptions } from '../command-line.js';
+import { whyUnreadable } from '../read-file.js';
+import { checkSelector, nodeName, type Session, whoAmI, withSession } from '../session.js';
+import { openTerminal, showProgress } from '../terminal/terminal.js';
+
+export interface FleetOptions extends ConnectionOptions {
+  selector?: string;
+  from?: string;
+  /** Of one kubelet. */
+  nodeTimeout: number;
+}
+
+/** At least one node was read. Throws with the missing right where none was because of it. */
+export async function readFleet(words: readonly string[], options: FleetOptions): Promise<EffectiveFleet> {
+  const names = words.map(nodeName);
+  if (names.length > 0 && options.selector !== undefined)
+    throw new CannotRun('names of nodes and --selector do not go together; keep one of them');
+  if (options.selector !== undefined) checkSelector(options.selector);
+  if (options.from !== undefined) return selected(readSaved(options.from), names, options.selector);
+  return withSession(options, async (session) => {
+    const fleet = await readCluster(session, names, options);
+    if (fleet.nodes.length > 0) return fleet;
+    const [first] = fleet.unread;
+    if (first === undefined)
+      throw new CannotRun(
+        options.selector === undefined ? 'the cluster has no nodes' : `no node matches '${options.selector}'`,
+      );
+    if (first.reason === missingRight) throw new CannotRun(rightText(await whoAmI(session)));
+    throw new CannotRun(
+      `none of ${fleet.unread.length} nodes could be read; ${first.name}: ${first.reason}. 'kubectl get --raw /api/v1/nodes/${first.name}/proxy/configz' shows the same`,
+    );
+  });
+}
+
+async function readCluster({ client, references, signal }: Session, names: string[], options: FleetOptions) {
+  // Progress is drawn on a terminal only, beside whatever the result is.
+  const progress = showProgress(openTerminal(), () => performance.now(), { isQuietInPipe: true });
+  try {
+    return await readEffectiveConfigs(
+      { client, signal },
+      {
+        hasAgents: references.kind === 'NodeConfig',
+        nowMs: Date.now(),
+        names,
+        selector: options.selector,
+        timeoutMs: options.nodeTimeout,
+        onProgress(done, of) {
+          if (of > 32) progress.at('Reading', `/configz of kubelets, ${done} of ${of}`);
+          if (of > 32 && done === of) progress.end('Reading', `/configz of ${of} kubelets`);
+        },
+      },
+    );
+  } finally {
+    progress.close();
+  }
+}
+
+/** Named in all outputs, so that a result is never taken for more than it is. */
+export const rightText = (user: string): string =>
+  `no agent of relet's reports the configs of these nodes, and ${user} may not read them from the kubelets: 'get' on nodes/proxy is missing. An administrator gives it for as long as it is needed with
+  kubectl create clusterrole relet-look --verb=get --resource=nodes/proxy
+  kubectl create clusterrolebinding relet-look --clusterrole=relet-look --user=${user}
+and takes it back with 'kubectl delete clusterrolebinding relet-look': the right reaches far, see docs/inventory.md`;
+
+export function readSaved(dir: string): EffectiveFleet {
+  return readInventoryFiles((name) => {
+    try {
+      return readFileSync(join(dir, name), 'utf8');
+    } catch (error) {
+      const hint = name === indexFile ? "; 'relet inventory --save DIR' writes one" : '';
+      throw new CannotRun(`cannot read ${join(dir, name)}: ${whyUnreadable(error)}${hint}`);
+    }
+  });
+}
+
+function selected(fleet: EffectiveFleet, names: readonly string[], selector: string | undefined): EffectiveFleet {
+  const missing = names.find((name) => ![...fleet.nodes, ...fleet.unread].some((node) => node.name === name));
+  if (missing !== undefined) throw new CannotRun(`there is no node '${missing}' in the inventory`);
+  const requirements = selector === undefined ? undefined : parseLabelSelector(selector);
+  const isWanted = ({ name, labels }: { name: string; labels: Record<string, string> }) =>
+    (names.length === 0 || names.includes(name)) && (requirements === undefined || matchesLabels(requirements, labels));
+  return { ...fleet, nodes: fleet.nodes.filter(isWanted), unread: fleet.unread.filter(isWanted) };
+}

@@ -1,0 +1,105 @@
+/**
+ * Cgroups that the kubelet puts limits on: one that does not exist stops it, and a limit below what is used now strangles what is in
+ * it, which may be the kubelet, the runtime and relet themselves.
+ */
+import { readQuantity } from '../../go/quantity.js';
+import type { CgroupUse } from '../model.js';
+import type { ConfigView } from '../rules/config-view.js';
+import { entryPath, type Outlook } from './outlook.js';
+import { reservation } from './reservations.js';
+
+const giga = 1_000_000_000n;
+
+export function forecastCgroups(outlook: Outlook): void {
+  const { view } = outlook;
+  const enforced = view.list('enforceNodeAllocatable').map(String);
+  for (const which of ['system', 'kube'] as const) {
+    const isEnforced = enforced.some((one) => one.startsWith(`${which}-reserved`));
+    if (isEnforced) forecastReservedCgroup(outlook, which, enforced.includes(`${which}-reserved`));
+  }
+  forecastRoot(outlook);
+  if (enforced.includes('pods') && view.bool('cgroupsPerQOS')) forecastPods(outlook);
+}
+
+function forecastReservedCgroup(outlook: Outlook, which: 'system' | 'kube', hasLimits: boolean): void {
+  const { view } = outlook;
+  const field = `${which}ReservedCgroup`;
+  const path = cgroupPath(view.text(field), view);
+  const use = view.host.cgroups?.[path];
+  if (use === false) missing(outlook, field, path);
+  if (!use || !hasLimits) return;
+  const map = `${which}Reserved`;
+  const limitOf = (name: string) => {
+    const quantity = readQuantity(String(view.map(map)[name] ?? ''));
+    return typeof quantity === 'string' ? undefined : Number(quantity.nano / giga);
+  };
+  forecastMemory(outlook, entryPath(map, 'memory'), { path, use, limit: limitOf('memory') });
+  const pids = limitOf('pid');
+  if (pids !== undefined && use.pids !== undefined && use.pids > pids)
+    outlook.starves(entryPath(map, 'pid'), {
+      why: `${nameOf(path)} has ${use.pids} processes and threads, the limit would be ${pids}: nothing in it could start another one`,
+      remedy: 'reserve more, or do not enforce it',
+    });
+}
+
+function forecastRoot(outlook: Outlook): void {
+  const { view } = outlook;
+  const path = cgroupPath(view.text('cgroupRoot'), view);
+  if (path !== '/' && view.host.cgroups?.[path] === false) missing(outlook, 'cgroupRoot', path);
+}
+
+/** The limit over all pods is what no reservation holds back; the eviction threshold is not a part of it. */
+function forecastPods(outlook: Outlook): void {
+  const { view } = outlook;
+  const { memoryBytes, cgroups } = view.host;
+  const path = podsCgroup(view);
+  const use = path === undefined ? undefined : cgroups?.[path];
+  const held = reservation(view, 'memory', memoryBytes, { withEviction: false });
+  if (!use || memoryBytes === undefined || held === undefined) return;
+  const field = view.map('kubeReserved').memory === undefined ? 'systemReserved' : 'kubeReserved';
+  forecastMemory(outlook, entryPath(field, 'memory'), { path: path!, use, limit: memoryBytes - Number(held / giga) });
+}
+
+function forecastMemory(
+  outlook: Outlook,
+  field: string,
+  { path, use, limit }: { path: string; use: CgroupUse; limit: number | undefined },
+): void {
+  if (limit === undefined || use.memoryBytes === undefined || use.memoryBytes <= limit) return;
+  const [uses, allowed] = [use.memoryBytes, limit].map((bytes) => `${Math.round(bytes / 2 ** 20)} Mi`);
+  outlook.starves(field, {
+    why: `${nameOf(path)} uses ${uses}, the limit would be ${allowed}: the kernel kills or starves what is in it`,
+    remedy: 'reserve another amount, or do not enforce it',
+  });
+}
+
+function missing(outlook: Outlook, field: string, path: string): void {
+  outlook.stops(field, {
+    why: `there is no cgroup ${path} on the host`,
+    says: 'could not read controllers for cgroup',
+    remedy: 'name one that exists when the kubelet starts',
+  });
+}
+
+const nameOf = (path: string): string => path.slice(1);
+
+/** Cgroup of pods; undefined below a root of their own. */
+export function podsCgroup(view: Pick<ConfigView, 'text'>): string | undefined {
+  if (!['', '/'].includes(view.text('cgroupRoot'))) return undefined;
+  return view.text('cgroupDriver') === 'systemd' ? '/kubepods.slice' : '/kubepods';
+}
+
+/**
+ * As the kubelet reads the name of a cgroup. With the driver systemd only its last part counts, a slice that is below those which its
+ * name is made from: `/x/a-b.slice` and `a-b` are `/a.slice/a-b.slice`.
+ */
+export function cgroupPath(name: string, view: Pick<ConfigView, 'text'>): string {
+  const parts = name.split('/').filter((part) => part !== '');
+  if (parts.length === 0) return '/';
+  if (view.text('cgroupDriver') !== 'systemd') return `/${parts.join('/')}`;
+  const words = parts
+    .at(-1)!
+    .replace(/\.slice$/, '')
+    .split('-');
+  return words.map((_word, at) => `/${words.slice(0, at + 1).join('-')}.slice`).join('');
+}

@@ -1,0 +1,39 @@
+/** Limits of sessions, for each person and for the server: a login is never refused for them, it ends the oldest one. Pure. */
+import type { May, Problem } from '../wire.js';
+import { hasRights } from './access.js';
+
+const mostOfPerson = 5;
+const mostSessions = 100;
+
+interface Counted {
+  owner: string;
+  may: May;
+  streams: { size: number };
+  usedMs: number;
+}
+
+/** The sessions that end when `added` begins. One that nobody looks at ends before one with an open tab, a login without rights before any other. */
+export function sessionsToEnd<T extends Counted>(present: readonly T[], added: T): { session: T; why: Problem }[] {
+  const own = present.filter(({ owner }) => owner === added.owner);
+  const ofPerson = own.toSorted(byAge).slice(0, Math.max(0, own.length - mostOfPerson + 1));
+  const rest = present.filter((session) => !ofPerson.includes(session));
+  const ofServer = rest.toSorted(byAge).slice(0, Math.max(0, rest.length - mostSessions + 1));
+  return [
+    ...ofPerson.map((session) => ({ session, why: replaced(`You logged in ${mostOfPerson} more times since`) })),
+    ...ofServer.map((session) => ({
+      session,
+      why: replaced(`${mostSessions} other sessions of this server are newer`),
+    })),
+  ];
+}
+
+const replaced = (reason: string): Problem => ({
+  reason: 'SessionReplaced',
+  message: `${reason}, so this session has ended.`,
+  remedy: 'Log in again.',
+});
+
+function byAge(a: Counted, b: Counted): number {
+  const rank = ({ may, streams }: Counted) => (hasRights(may) ? 1 : 0) * 2 + (streams.size > 0 ? 1 : 0);
+  return rank(a) - rank(b) || a.usedMs - b.usedMs;
+}

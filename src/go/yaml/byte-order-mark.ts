@@ -1,0 +1,33 @@
+/**
+ * Byte order marks inside a document. Go's reader takes one at the very beginning away. A later one is a character like any other,
+ * unless it is the first in the reader's buffer when the buffer is filled again: then Go drops the first character of each line that
+ * is in the buffer. Which mark that is depends on what the reader was scanning, so that a mark that may come to be there is an error.
+ */
+
+/** Bytes that Go's reader adds to its buffer at once, without a character that is cut off. */
+const chunkBytes = 512;
+/** The reader looks at most 4 characters ahead: a mark and two more, of up to 4 bytes, may be left when the buffer is filled. */
+const leftBytes = 12;
+
+/** Index of a byte order mark that Go may misread. */
+export function misreadMark(text: string): number | undefined {
+  if (!text.includes('\ufeff', 1)) return undefined;
+  const bytes = new TextEncoder().encode(text);
+  const start = isMark(bytes, 0) ? 3 : 0;
+  for (let chunkEnd = start; ; chunkEnd = nextEnd(bytes, chunkEnd === start ? 0 : chunkEnd)) {
+    for (let at = Math.max(start, chunkEnd - leftBytes); at <= chunkEnd; at++)
+      if (isMark(bytes, at)) return characters(bytes.subarray(0, at));
+    if (chunkEnd >= bytes.length) return undefined;
+  }
+}
+
+function nextEnd(bytes: Uint8Array, chunkStart: number): number {
+  let end = Math.min(chunkStart + chunkBytes, bytes.length);
+  while (end < bytes.length && (bytes[end]! & 0xc0) === 0x80) end--;
+  return end;
+}
+
+const isMark = (bytes: Uint8Array, at: number): boolean =>
+  bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf;
+
+const characters = (bytes: Uint8Array): number => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes).length;

@@ -1,0 +1,210 @@
+/** A schedule: what happens to a cluster, and when. Made from a seed, plain data, so that parts of it can be left out. */
+
+import { type SeededRandom, seededRandom } from '../../rehearsal/simulation/seeded-random.js';
+import { behaviours, type ConfigClass, type ConfigVersion } from './configs.js';
+
+export type Operation =
+  /** By hand; a node of the set then belongs to a person, who is respected. */
+  | { kind: 'assign'; node: string; config: string }
+  | { kind: 'create'; config: ConfigVersion }
+  /** In place: every node that has it follows. */
+  | { kind: 'edit'; config: ConfigVersion }
+  | { kind: 'reset'; node: string }
+  /** Creates the NodeConfigSet, or changes its config: a new revision that rolls out. */
+  | { kind: 'roll-out'; config: ConfigVersion; onFailure: 'Halt' | 'Rollback' };
+
+export type InjectedFault =
+  /** Killed before or after its n-th effect from now: a write to the disk, a request, a start or a stop of the kubelet. */
+  | { kind: 'crash-agent'; node: string; halfSteps: number }
+  | { kind: 'crash-controller'; controller: string; halfSteps: number }
+  | { kind: 'lose-power'; node: string; offMs: number }
+  | { kind: 'kill-kubelet'; node: string }
+  /** The kubelet answers nobody for a while. */
+  | { kind: 'hang'; node: string; forMs: number }
+  | { kind: 'disk-full'; node: string; forMs: number }
+  /** A file is gone that this config needs: the kubelet crashes with it from now on. One that runs with it is killed. */
+  | { kind: 'spoil'; node: string; config: string }
+  | { kind: 'cut-off'; client: string; forMs: number }
+  | { kind: 'lost-answers'; client: string; share: number; forMs: number }
+  | { kind: 'unanswered'; client: string; share: number; forMs: number }
+  | { kind: 'late-events'; client: string; lateMs: number; forMs: number }
+  | { kind: 'break-watches'; client: string }
+  /** The API server is away, and has forgotten the history of its objects when it is back. */
+  | { kind: 'restart-server'; forMs: number }
+  /** Watches that resume have to list again. */
+  | { kind: 'compact' }
+  /** The wall clock of a node is set forward or back. */
+  | { kind: 'jump-clock'; node: string; byMs: number }
+  /** A node claims in its status that it runs a config of others. */
+  | { kind: 'lie'; node: string; config: string };
+
+export type Action = { atMs: number } & (Operation | InjectedFault);
+
+/** Of the set. Its first wave has one node, and no node may fail. */
+export interface SetLimits {
+  maxUnavailable: number;
+  maxInTrial: number;
+}
+
+export interface Schedule {
+  seed: string;
+  nodes: string[];
+  /** The nodes of the set; the others are assigned configs by hand. */
+  inSet: string[];
+  limits: SetLimits;
+  /** Every node of the set is drained before it is changed. */
+  isDrained: boolean;
+  controllers: number;
+  trialMs: number;
+  /** Requests and answers take up to this. */
+  latencyMs: number;
+  actions: Action[];
+  /** Then everything heals. */
+  faultsEndMs: number;
+}
+
+export const isFault = ({ kind }: Action): boolean => !['assign', 'create', 'edit', 'reset', 'roll-out'].includes(kind);
+
+const warmUpMs = 20_000;
+
+export function makeSchedule(seed: string): Schedule {
+  const random = seededRandom(`schedule ${seed}`);
+  const nodes = Array.from({ length: random.chance(0.3) ? 3 : 4 }, (_, index) => `node-${index + 1}`);
+  const controllers = Array.from({ length: 1 + random.below(2) }, (_, index) => `controller-${index + 1}`);
+  const trialMs = random.pick([12_000, 20_000, 40_000]);
+  const inSet = nodes.slice(1);
+  const limits = { maxUnavailable: 1, maxInTrial: 1 + random.below(2) };
+  const isDrained = random.chance(0.3);
+  const byHand = makeOperations(random, nodes[0]!, trialMs);
+  const rollOuts = makeRollOuts(random, inSet, trialMs, configsOf(byHand));
+  const operations = [...byHand, ...rollOuts].sort(byTime);
+  const faultsEndMs = operations.at(-1)!.atMs + trialMs + random.below(2 * trialMs);
+  const parts = { nodes, controllers, configs: configsOf(operations) };
+  const faults = Array.from({ length: 3 + random.below(5) }, () =>
+    aimed(random, makeFault(random, parts), { operations, trialMs, faultsEndMs }),
+  );
+  const actions = [...operations, ...faults].sort(byTime);
+  const latencyMs = random.pick([0, 5, 80]);
+  const set = { inSet, limits, isDrained };
+  return { seed, nodes, ...set, controllers: controllers.length, trialMs, latencyMs, actions, faultsEndMs };
+}
+
+const byTime = (a: Action, b: Action) => a.atMs - b.atMs;
+
+const configsOf = (operations: readonly Action[]) =>
+  operations.flatMap((operation) => (operation.kind === 'create' ? [operation.config.name] : []));
+
+/** Most faults hit what has just begun, or is about to. */
+function aimed(
+  random: SeededRandom,
+  fault: InjectedFault,
+  { operations, trialMs, faultsEndMs }: { operations: readonly Action[]; trialMs: number; faultsEndMs: number },
+): Action {
+  const within = (atMs: number) => Math.max(0, Math.min(faultsEndMs, atMs));
+  const isOfSet = 'controller' in fault || ('client' in fault && fault.client.startsWith('controller'));
+  const targets = operations.filter(({ kind }) => !isOfSet || kind === 'roll-out');
+  const { atMs } = random.pick(targets);
+  // A server that has just come back is met by a change.
+  if (fault.kind === 'restart-server') return { ...fault, atMs: within(atMs - fault.forMs - random.below(8000)) };
+  // A config that has worked, mostly: one that fails from the start is nothing special.
+  const choice = fault.kind === 'spoil' ? 0.6 + 0.4 * random.number() : random.number();
+  if (choice < 0.3) return { ...fault, atMs: within(atMs - random.below(4000)) };
+  if (choice < 0.6) return { ...fault, atMs: within(atMs + random.below(10_000)) };
+  // Around the end of a trial, when the next nodes of a set are assigned.
+  if (choice < 0.8) return { ...fault, atMs: within(atMs + trialMs + 2000 + random.below(10_000)) };
+  return { ...fault, atMs: random.below(faultsEndMs) };
+}
+
+/** Of a node that is not in the set. */
+function makeOperations(random: SeededRandom, node: string, trialMs: number): Action[] {
+  const operations: Action[] = [];
+  const versions = new Map<string, ConfigVersion>();
+  let atMs = warmUpMs;
+  for (let count = 1 + random.below(4); count > 0; count--) {
+    const known = [...versions.values()];
+    const choice = known.length === 0 ? 0 : random.number();
+    if (choice < 0.45) {
+      const config = newConfig(random, `c${versions.size + 1}`);
+      versions.set(config.name, config);
+      operations.push({ atMs, kind: 'create', config }, { atMs, kind: 'assign', node, config: config.name });
+    } else if (choice < 0.55) {
+      const before = random.pick(known);
+      const config = { ...before, version: before.version + 1, class: pickClass(random) };
+      versions.set(config.name, config);
+      operations.push({ atMs, kind: 'edit', config });
+    } else if (choice < 0.65) operations.push({ atMs, kind: 'assign', node, config: random.pick(known).name });
+    else {
+      // The local config may be the one that fails.
+      if (random.chance(0.6)) operations.push({ atMs, kind: 'spoil', node, config: 'local.test' });
+      operations.push({ atMs, kind: 'reset', node });
+    }
+    atMs += pauseAfter(random, trialMs);
+  }
+  return operations;
+}
+
+/** While the config is started, while it is on trial, or after that. */
+function pauseAfter(random: SeededRandom, trialMs: number): number {
+  return random.pick([() => random.below(6000), () => 4000 + random.below(trialMs), () => random.below(3 * trialMs)])();
+}
+
+/** One or two revisions, the second perhaps while the first is still rolling out; now and then a person takes a node. */
+function makeRollOuts(random: SeededRandom, inSet: readonly string[], trialMs: number, configs: string[]): Action[] {
+  const revisions = 1 + random.below(2);
+  const onFailure = random.pick(['Halt', 'Rollback'] as const);
+  const operations: Action[] = [];
+  let atMs = warmUpMs;
+  for (let version = 1; version <= revisions; version++) {
+    const config = { name: 's', version, class: pickClass(random), isOverlay: true };
+    operations.push({ atMs, kind: 'roll-out', config, onFailure });
+    atMs += random.below(4 * trialMs);
+  }
+  if (random.chance(0.15)) operations.push({ atMs, kind: 'assign', node: random.pick(inSet), config: configs[0]! });
+  return operations;
+}
+
+function newConfig(random: SeededRandom, name: string): ConfigVersion {
+  return { name, version: 1, class: pickClass(random), isOverlay: random.chance(0.4) };
+}
+
+function pickClass(random: SeededRandom): ConfigClass {
+  return random.chance(0.5) ? 'good' : random.pick(behaviours);
+}
+
+interface FaultParts {
+  nodes: readonly string[];
+  controllers: readonly string[];
+  configs: readonly string[];
+}
+
+function makeFault(random: SeededRandom, { nodes, controllers, configs }: FaultParts): InjectedFault {
+  const node = random.pick(nodes);
+  const controller = random.pick(controllers);
+  const config = random.pick(configs);
+  const client = random.pick([node, node, controller, '*']);
+  const forMs = 1000 + random.below(90_000);
+  const makers: (() => InjectedFault)[] = [
+    () => ({ kind: 'crash-agent', node, halfSteps: random.below(80) }),
+    () => ({ kind: 'crash-agent', node, halfSteps: random.below(200) }),
+    () => ({ kind: 'crash-controller', controller, halfSteps: random.below(20) }),
+    () => ({ kind: 'crash-controller', controller, halfSteps: random.below(60) }),
+    () => ({ kind: 'lose-power', node, offMs: 5000 + random.below(60_000) }),
+    () => ({ kind: 'lose-power', node, offMs: 5000 + random.below(150_000) }),
+    () => ({ kind: 'kill-kubelet', node }),
+    () => ({ kind: 'kill-kubelet', node: nodes[0]! }),
+    () => ({ kind: 'hang', node, forMs: forMs }),
+    () => ({ kind: 'disk-full', node, forMs }),
+    () => ({ kind: 'spoil', node, config: node !== nodes[0] ? 's' : random.chance(0.5) ? config : 'local.test' }),
+    () => ({ kind: 'cut-off', client, forMs }),
+    () => ({ kind: 'lost-answers', client, share: 0.3, forMs }),
+    () => ({ kind: 'unanswered', client, share: 0.2, forMs }),
+    () => ({ kind: 'late-events', client, lateMs: 15_000, forMs }),
+    () => ({ kind: 'late-events', client: controller, lateMs: 15_000, forMs }),
+    () => ({ kind: 'break-watches', client }),
+    () => ({ kind: 'restart-server', forMs: 10_000 + random.below(30_000) }),
+    () => ({ kind: 'compact' }),
+    () => ({ kind: 'jump-clock', node, byMs: (random.chance(0.5) ? 1 : -1) * random.below(7_200_000) }),
+    () => ({ kind: 'lie', node, config }),
+  ];
+  return random.pick(makers)();
+}

@@ -1,0 +1,111 @@
+/**
+ * How long a rollout takes, from the sizes of its waves and the time of one trial. Approvals, windows and failures are not part of it.
+ * Pure.
+ *
+ * Example: 5,000 nodes in waves of 1, 249, 1,000 and 3,750, trials of 10 minutes, 1,250 in trial and 500 unavailable at most, a soak of
+ * 10 minutes after the second wave: 10 + (10 + 10) + 10 + 3 × 10 = 70 minutes, and a few seconds a restart.
+ */
+import type { NodeConfig } from '../api/node-config.js';
+import {
+  isEmptyWave,
+  type NodeConfigSet,
+  type NodeConfigSetStatus,
+  ownNodes,
+  type WaveStatus,
+} from '../api/node-config-set.js';
+import { tryParseDuration } from '../go/duration.js';
+
+export interface WaveWork {
+  /** Its own nodes that are not assigned yet. */
+  nodes: number;
+  soakMs: number;
+}
+
+export interface Pace {
+  mostInTrial: number;
+  mostUnavailable: number;
+  trialMs: number;
+}
+
+/** How long a trial takes where nobody reports it: the default of agents. */
+export const usualTrialMs = 600_000;
+
+/** The longest trial of these nodes, as their agents report it; undefined where none does. */
+export function reportedTrialMs(nodes: Iterable<NodeConfig | undefined>): number | undefined {
+  let longest: number | undefined;
+  for (const node of nodes) {
+    const seconds = node?.status?.trialSeconds;
+    // A node writes it.
+    if (typeof seconds === 'number' && seconds >= 0 && seconds <= 86_400) longest = Math.max(longest ?? 0, seconds);
+  }
+  return longest === undefined ? undefined : longest * 1000;
+}
+
+/** From the assignment until the restarted kubelet is healthy; as a rule it takes a few seconds. */
+const restartMs = 5000;
+
+/** Undefined where a limit of 0 lets nothing happen. */
+export function expectedMs(waves: readonly WaveWork[], { mostInTrial, mostUnavailable, trialMs }: Pace) {
+  let sum = 0;
+  for (const { nodes, soakMs } of waves) {
+    if (nodes > 0 && (mostInTrial < 1 || mostUnavailable < 1)) return undefined;
+    const trials = Math.ceil(nodes / mostInTrial) * trialMs;
+    const restarts = Math.ceil(nodes / mostUnavailable) * restartMs;
+    sum += (nodes === 0 ? 0 : Math.max(trials, restarts + trialMs)) + soakMs;
+  }
+  return sum;
+}
+
+/** As the first wave that has ended shows it; undefined before. */
+export function observedTrialMs({ waves = [], revisions = [] }: NodeConfigSetStatus): number | undefined {
+  const [ended, started] = [waves[0]?.endedAt, revisions[0]?.startedAt];
+  const ms = Date.parse(ended ?? '') - Date.parse(started ?? '');
+  return ms > 0 ? ms : undefined;
+}
+
+export interface Remaining {
+  status: NodeConfigSetStatus;
+  /** Soak of each wave, in order. */
+  soaksMs: readonly number[];
+  trialMs: number;
+  nowMs: number;
+}
+
+/** Remaining time of a rollout under way: the rest of the present wave, and the waves after it. */
+export function remainingMs({ status, soaksMs, trialMs, nowMs }: Remaining): number | undefined {
+  const { waves = [], unavailable, inTrial } = status;
+  const soakOf = (at: number) => (at === waves.length - 1 ? 0 : (soaksMs[at] ?? 0));
+  const left = waves.map((_, at) => leftOf(waves, at, { soakMs: soakOf(at), nowMs }));
+  const hasTrials = (status.inTrialNodes ?? 0) + (status.pendingNodes ?? 0) > 0;
+  const toAssign = expectedMs(left, {
+    mostInTrial: inTrial?.allowed ?? 1,
+    mostUnavailable: unavailable?.allowed ?? 1,
+    trialMs,
+  });
+  // On average half the time of the trials under way is over.
+  return toAssign === undefined ? undefined : toAssign + (hasTrials ? trialMs / 2 : 0);
+}
+
+function leftOf(
+  waves: readonly WaveStatus[],
+  at: number,
+  { soakMs, nowMs }: { soakMs: number; nowMs: number },
+): WaveWork {
+  const { assigned, state, endedAt } = waves[at]!;
+  if (state === 'Done' || state === 'AwaitingApproval') return { nodes: 0, soakMs: 0 };
+  if (state === 'Soaking') return { nodes: 0, soakMs: Math.max(0, Date.parse(endedAt ?? '') + soakMs - nowMs) || 0 };
+  return { nodes: Math.max(0, ownNodes(waves, at) - assigned), soakMs: isEmptyWave(waves, at) ? 0 : soakMs };
+}
+
+/** Undefined as long as the time of a trial is not known. */
+export function leftMs(
+  { status = {}, spec }: NodeConfigSet,
+  { nowMs, trialMs }: { nowMs: number; trialMs?: number | undefined },
+): number | undefined {
+  const trial = observedTrialMs(status) ?? trialMs;
+  if (trial === undefined || status.waves === undefined) return undefined;
+  const soaksMs = (spec.strategy?.waves ?? []).map(({ soak }) => soakMs(soak));
+  return remainingMs({ status, soaksMs, trialMs: trial, nowMs });
+}
+
+export const soakMs = (soak: string | undefined): number => Number((tryParseDuration(soak ?? '') ?? 0n) / 1_000_000n);

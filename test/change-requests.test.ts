@@ -1,0 +1,119 @@
+/** The requests that one change of one node costs the API server, from the agent and the controller: docs/metrics.md lists them. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { defaultRestartLimit } from '../src/agent/sync/change-pace.js';
+import { defaultTrialLimits } from '../src/agent/trial/trial.js';
+import type { NodeCondition } from '../src/api/node-condition.js';
+import { configLabel, configNamespace, type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
+import { configMaps, nodes } from '../src/kube/resource-type.js';
+import { localText } from '../src/lab/faults/configs.js';
+import { startFullServer } from '../src/lab/faults/server.js';
+import { silentLog } from '../src/log.js';
+import { readManifests } from '../src/rehearsal/manifests.js';
+import { startCluster } from '../src/rehearsal/simulation/cluster.js';
+
+const root = join(import.meta.dirname, '..');
+const manifests = ['base', 'guards', 'kube-system'].flatMap((part) => readManifests(join(root, 'deploy', part)));
+const node = 'node-a';
+const quiet = () => {};
+
+test('a change of one node costs at most six reads, and the writes that docs/metrics.md lists', async () => {
+  let sent: string[] = [];
+  const cluster = await startCluster({
+    startServer: startFullServer,
+    seed: 'requests',
+    manifests,
+    nodes: [{ name: node, local: localText, kubeletVersion: 'v1.32.1' }],
+    controllers: 1,
+    flow: {
+      trial: defaultTrialLimits,
+      onChange: 'restart',
+      inPlaceJitterMs: 0,
+      restartLimit: defaultRestartLimit,
+      settleMs: 500,
+      crashDelayMs: 1000,
+      // An agent at rest renews its lease as well.
+      renewsLease: false,
+    },
+    behaviour: () => ({ healthyAfterMs: 800 }),
+    probeMs: () => 200,
+    restartMs: () => 1000,
+    listener: {
+      onKubeletStart: quiet,
+      onKubeletExit: quiet,
+      onAgentStart: quiet,
+      onAgentDown: quiet,
+      onLead: quiet,
+      onControllerDown: quiet,
+      onAnswered: ({ client, method, path }) =>
+        sent.push(nameOf(client === node ? 'agent' : 'controller', method, path)),
+      log: () => silentLog,
+    },
+  });
+  onTestFinished(() => cluster.server.close());
+  const { clock, client } = cluster;
+  const assign = async (name: string, field: string) => {
+    const metadata = { name, namespace: configNamespace, labels: { [configLabel]: '' } };
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { kubelet: `${localText}${field}\n` } };
+    await client.create(configMaps, { namespace: configNamespace }, object);
+    const spec = { configSource: { configMap: { namespace: configNamespace, name, kubeletConfigKey: 'kubelet' } } };
+    await client.patch(nodeConfigs, { name: node }, { spec }, { as: 'merge' });
+  };
+  const lastKnownGood = async () =>
+    (await client.get<NodeConfig>(nodeConfigs, { name: node })).status?.config?.lastKnownGood?.configMap?.name;
+  const configOk = async () => {
+    const { status } = await client.get(nodes, { name: node });
+    return (status as { conditions: NodeCondition[] }).conditions.find(({ type }) => type === 'ConfigOK');
+  };
+  await clock.advance(120_000);
+  await assign('first', 'registryPullQPS: 7');
+  await clock.advance(700_000);
+  expect(await lastKnownGood()).toBe('first');
+  // The cluster at rest, for as long: the controller renews its Leases and looks for maintenance operators.
+  sent = [];
+  await clock.advance(700_000);
+  const atRest = new Set(sent);
+  const condition = await configOk();
+  sent = [];
+  await assign('second', 'registryPullQPS: 8');
+  await clock.advance(700_000);
+  expect(await lastKnownGood()).toBe('second');
+
+  // The only patch of the Node is the heartbeat of the kubelet itself: its condition ConfigOK is as it was.
+  expect(await configOk()).toEqual(condition);
+  const heartbeat = 'agent | patch nodes/status';
+  const counted = new Map<string, number>();
+  for (const name of sent)
+    if (name !== heartbeat && !(name.startsWith('controller') && atRest.has(name)) && !isRestWatch(name))
+      counted.set(name, (counted.get(name) ?? 0) + 1);
+  const requests = [...counted].map(([name, count]) => `${name} | ${count}`).sort();
+  expect(requests).toEqual(documented());
+  const sum = (verbs: RegExp) =>
+    [...counted].reduce((total, [name, count]) => total + (verbs.test(name) ? count : 0), 0);
+  expect(sum(/ (?:get|list) /)).toBeLessThanOrEqual(6);
+  expect(sum(/ (?:create|update|patch|delete) /)).toBeLessThanOrEqual(8);
+});
+
+/** `agent | get configmaps`: the verb as RBAC names it. */
+function nameOf(who: string, method: string, path: string): string {
+  const url = new URL(path, 'https://server');
+  const parts = url.pathname.replace(/^\/apis?\/(?:[^/]+\.[^/]+\/)?[^/]+\//, '').split('/');
+  const [resource, name, subresource] = parts[0] === 'namespaces' ? parts.slice(2) : parts;
+  const collection = url.searchParams.has('watch') ? 'watch' : 'list';
+  const reads = name === undefined ? collection : 'get';
+  const verb = { GET: reads, POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }[method] ?? method;
+  return `${who} | ${verb} ${[resource, subresource].filter((part) => part !== undefined).join('/')}`;
+}
+
+/** A watch of its NodeConfig is open at rest too, and opened again every 15 to 30 minutes. */
+const isRestWatch = (name: string) => name === 'agent | watch nodeconfigs';
+
+/** The rows of the table, without their last column. */
+function documented(): string[] {
+  const page = readFileSync(join(root, 'docs/metrics.md'), 'utf8');
+  const rows = page
+    .slice(page.indexOf('## Requests of one change'))
+    .matchAll(/^\| (agent|controller) \| `([^`]+)` \| (\d+) \|/gm);
+  return [...rows].map(([, who, request, count]) => `${who} | ${request} | ${count}`).sort();
+}

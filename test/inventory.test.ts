@@ -1,0 +1,212 @@
+/** `relet inventory` against the API server as a process, with kubelets that answer, lie, hang and are gone. No agent reports. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../src/clock.js';
+import type { Inventory } from '../src/fleet/inventory.js';
+import { nodes } from '../src/kube/resource-type.js';
+import { openPki } from '../src/lab/apiserver/pki/pki.js';
+import { silentLog } from '../src/log.js';
+import { systemRandom } from '../src/random.js';
+import { OperatorCluster } from './operator-rig.js';
+
+let cluster: OperatorCluster;
+const servers: Server[] = [];
+
+/** A Node whose kubelet is this server. */
+async function kubelet(name: string, answer: RequestListener | 'gone', labels = {}): Promise<void> {
+  const dir = join(cluster.dir, 'pki');
+  const pki = await openPki({
+    dir,
+    bindAddress: '127.0.0.1',
+    log: silentLog,
+    clock: systemClock,
+    random: systemRandom,
+  });
+  const serving = await pki.issueKubeletServing(name, ['127.0.0.1']);
+  const server = createServer(serving, typeof answer === 'function' ? answer : (_request, response) => response.end());
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  servers.push(server);
+  const { port } = server.address() as AddressInfo;
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } };
+  await cluster.admin.create(nodes, {}, node);
+  const status = {
+    addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+    daemonEndpoints: { kubeletEndpoint: { Port: answer === 'gone' ? await closedPort() : port } },
+    nodeInfo: { kubeletVersion: 'v1.32.1' },
+  };
+  await cluster.admin.patch(nodes, { name, subresource: 'status' }, { status }, { as: 'merge' });
+}
+
+function closedPort(): Promise<number> {
+  const server = createTcpServer();
+  return new Promise((done) =>
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => done(port));
+    }),
+  );
+}
+
+const says =
+  (text: string): RequestListener =>
+  (_request, response) => {
+    response.end(text);
+  };
+
+beforeAll(async () => {
+  cluster = await OperatorCluster.start();
+  for (const name of ['web-1', 'web-2', 'web-3'])
+    await cluster.node(name, {
+      labels: { pool: 'web' },
+      does: 'deaf',
+      config: { maxPods: name === 'web-3' ? 60 : 90 },
+    });
+  await kubelet('escape', says('{"kubeletconfig":{"clusterDomain":"\\u001b[2J\\u001b]0;owned\\u0007.example"}}'), {
+    pool: 'odd',
+  });
+  await kubelet('huge', (_request, response) => {
+    response.write('{"kubeletconfig":{"clusterDomain":"');
+    response.end(`${'x'.repeat(2 * 1024 * 1024)}"}}`);
+  });
+  await kubelet('broken', says('{"kubeletconfig":{"maxPods":'));
+  await kubelet('deep', says(`{"kubeletconfig":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`));
+  await kubelet('html', says('<html>login</html>'));
+  await kubelet('wrong', says('{"kubeletconfig":{"maxPods":"many"}}'));
+  await kubelet('hangs', () => {}, { hangs: '' });
+  // As an API server answers that checks the certificates of kubelets.
+  await kubelet('expired', (_request, response) => {
+    response.writeHead(503).end('error trying to reach service: x509: certificate has expired or is not yet valid');
+  });
+  await kubelet('gone', 'gone');
+});
+afterAll(async () => {
+  for (const server of servers) {
+    server.closeAllConnections();
+    server.close();
+  }
+  await cluster?.close();
+});
+
+/** All but the one that hangs, unless nodes are named. */
+const look = (...args: string[]) =>
+  cluster.relet([
+    'inventory',
+    '--node-timeout',
+    '60s',
+    ...(args[0]?.match(/^-(?!l)/) ? ['-l', '!hangs'] : []),
+    ...args,
+  ]);
+
+describe('a fleet without agents, some of whose kubelets do not answer as kubelets', () => {
+  test('nodes that could not be read are counted and named with the reason, and the others are shown', async () => {
+    const { status, stdout } = await look('-o', 'json');
+    expect(status).toBe(0);
+    const found = JSON.parse(stdout) as Inventory;
+    expect(found.nodes).toBe(4);
+    const reasons = Object.fromEntries(found.unread.map(({ name, reason }) => [name, reason]));
+    expect(reasons).toMatchObject({
+      broken: expect.stringContaining('unexpected end'),
+      deep: expect.stringContaining('exceeded max depth'),
+      expired: expect.stringContaining('expired'),
+      gone: expect.stringContaining('dial tcp'),
+      html: 'the answer of /configz has no kubeletconfig in it',
+      huge: expect.stringContaining('longer than 1048576 bytes'),
+      wrong: expect.stringContaining('maxPods'),
+    });
+    expect(found.unread.every(({ reason }) => reason.length <= 300)).toBe(true);
+    expect(found.outliers).toEqual([{ node: 'web-3', pool: 'web 1.32', field: 'maxPods', value: '60', usual: '90' }]);
+  });
+
+  test('a kubelet that hangs is given up after --node-timeout', async () => {
+    const { status, stdout, stderr } = await cluster.relet(['inventory', 'hangs', '--node-timeout', '300ms']);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain('none of 1 nodes could be read; hangs: ');
+    expect(stderr).toContain('no answer in 300 ms');
+  });
+
+  test('no output has a control character of a node', async () => {
+    for (const format of ['table', 'wide', 'json', 'yaml', 'html']) {
+      const { stdout } = await look('-l', 'pool=odd', '-o', format);
+      expect(stdout).toContain('owned');
+      expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/);
+    }
+  });
+
+  test('the table says that origins are default or set, and which nodes are missing', async () => {
+    const { stdout } = await look('-o', 'table');
+    expect(stdout).toContain('7 nodes could not be read:');
+    expect(stdout).toContain("they are 'default' or 'set'");
+    expect(stdout).toMatch(/^maxPods +90 +2 +set$/m);
+  });
+
+  test('where the right on nodes/proxy is missing, it is named with the command that gives it', async () => {
+    const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list'] }];
+    const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' };
+    const metadata = { name: 'lister' };
+    const kinds = { apiVersion: 'rbac.authorization.k8s.io/v1' };
+    await cluster.admin.create(
+      { ...rbac, resource: 'clusterroles' },
+      {},
+      { ...kinds, kind: 'ClusterRole', metadata, rules },
+    );
+    const roleRef = { apiGroup: rbac.group, kind: 'ClusterRole', name: 'lister' };
+    const subjects = [{ apiGroup: rbac.group, kind: 'User', name: 'lister' }];
+    const binding = { ...kinds, kind: 'ClusterRoleBinding', metadata, roleRef, subjects };
+    await cluster.admin.create({ ...rbac, resource: 'clusterrolebindings' }, {}, binding);
+    const { status, stdout, stderr } = await look('--as', 'lister');
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain("'get' on nodes/proxy is missing");
+    expect(stderr).toContain('kubectl create clusterrolebinding relet-look --clusterrole=relet-look --user=lister');
+  });
+});
+
+describe('--save and --from', () => {
+  test('a saved inventory shows the same as the cluster, and saving it again changes no byte', async () => {
+    const shown = await look('-l', 'pool=web', '-o', 'json');
+    const saved = await look('-l', 'pool=web', '--save', 'monday');
+    expect(saved).toMatchObject({ status: 0, stdout: 'monday: 3 nodes with 2 distinct configs.\n' });
+    expect((await look('--from', 'monday', '-o', 'json')).stdout).toBe(shown.stdout);
+    const bytes = () =>
+      readdirSync(join(cluster.dir, 'monday')).map((name) => [
+        name,
+        readFileSync(join(cluster.dir, 'monday', name), 'utf8'),
+      ]);
+    const before = bytes();
+    await look('-l', 'pool=web', '--save', 'monday');
+    expect(bytes()).toEqual(before);
+    const fewer = await look('web-1', 'web-2', '--save', 'monday');
+    expect(fewer.stdout).toContain('2 nodes with 1 distinct config');
+    expect(bytes()).toHaveLength(2);
+  });
+
+  test('diff names what changed, and exits with 1', async () => {
+    await look('-l', 'pool=web', '--save', 'a');
+    await look('web-1', 'web-2', '--save', 'b');
+    expect(await cluster.relet(['inventory', 'diff', 'a', 'b'])).toEqual({
+      status: 1,
+      stdout: '- node web-3\n',
+      stderr: '',
+    });
+    expect((await cluster.relet(['inventory', 'diff', 'a', 'a'])).status).toBe(0);
+  });
+
+  test('a directory with files of somebody else is not written to', async () => {
+    cluster.file('notes.txt', 'mine');
+    const { status, stderr } = await look('--save', '.');
+    expect({ status, stderr }).toMatchObject({ status: 2, stderr: expect.stringContaining('name a new directory') });
+    expect(existsSync(join(cluster.dir, 'index.json'))).toBe(false);
+  });
+
+  test('a damaged inventory is named, and is not overwritten', async () => {
+    await look('web-1', '--save', 'damaged');
+    const index = join(cluster.dir, 'damaged', 'index.json');
+    writeFileSync(index, '{"nodes":');
+    for (const flag of ['--from', '--save'])
+      expect((await look(flag, 'damaged')).stderr).toContain('index.json: not a NodeInventory of relet.dev/v1alpha1');
+    expect(readFileSync(index, 'utf8')).toBe('{"nodes":');
+  });
+});
