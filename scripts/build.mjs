@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { build } from 'esbuild';
 import { writeSbom } from './release/sbom.mjs';
 
-const root = new URL('..', import.meta.url).pathname;
+const root = join(import.meta.dirname, '..');
 process.chdir(root);
 
 // One bundle per process that runs: a node pays only for the node side. bin/relet.cjs picks the bundle by the first word.

@@ -3,11 +3,12 @@
  * whether they are current, as a test does.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { build } from 'esbuild';
 
 /** The catalogue is TypeScript; Node 20 needs it bundled first. */
 async function load(source) {
-  const root = new URL('..', import.meta.url).pathname;
+  const root = join(import.meta.dirname, '..');
   const { outputFiles } = await build({
     stdin: { contents: source, resolveDir: root, loader: 'ts' },
     bundle: true,
@@ -133,7 +134,7 @@ for (const [name, write] of [
   ['docs/fields.md', fieldsPage],
   ['docs/upgrades.md', upgradesPage],
 ]) {
-  const page = new URL(`../${name}`, import.meta.url).pathname;
+  const page = join(import.meta.dirname, `../${name}`);
   const present = readFileSync(page, 'utf8');
   const wanted = await write(present);
   if (!process.argv.includes('--check')) writeFileSync(page, wanted);

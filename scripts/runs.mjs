@@ -115,6 +115,7 @@ const failed = [...byTest].map(([name, tests]) => ({
   times: tests.filter(({ state }) => state === 'failed').length,
 }));
 const failures = failed.filter(({ times }) => times > 0).sort((a, b) => b.times - a.times);
+for (const { log } of runs.filter(({ tests }) => tests.length === 0)) print(`ended before its tests: ${log}`);
 print(failures.length === 0 ? 'no test failed' : 'tests that failed:');
 for (const { name, times } of failures) print(`  ${times} of ${runs.length}  ${name}`);
 const slowest = [...byTest]

@@ -14,7 +14,7 @@ import { startRelet } from '../bench/apiserver/servers.mjs';
 import { startAgents } from '../bench/dashboard/modelled-agents.mjs';
 
 const onlyAudit = process.argv[2] === '--audit';
-const out = (onlyAudit ? undefined : process.argv[2]) ?? new URL('../docs/images', import.meta.url).pathname;
+const out = (onlyAudit ? undefined : process.argv[2]) ?? join(import.meta.dirname, '../docs/images');
 const api = '/apis/relet.dev/v1alpha1';
 const pools = { web: 252, gpu: 48, edge: 36 };
 const names = Object.entries(pools).flatMap(([pool, count]) =>

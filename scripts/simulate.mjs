@@ -12,7 +12,7 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { mutated, mutations } from './mutations.mjs';
 
-const root = new URL('..', import.meta.url).pathname;
+const root = join(import.meta.dirname, '..');
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },

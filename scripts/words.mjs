@@ -154,7 +154,7 @@ export function check(file, text) {
 }
 
 function main() {
-  const root = new URL('..', import.meta.url).pathname;
+  const root = join(import.meta.dirname, '..');
   const files = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).split('\0');
   const isText = (file) => /\.(?:md|[cm]?[jt]s|sh|ya?ml|conf|service)$/.test(file);
   const asked = process.argv.slice(2);

@@ -305,6 +305,13 @@ describe('source files', () => {
     expect(found).toEqual(['test/dashboard-rig.ts']);
   });
 
+  test('paths of the repository come from import.meta.dirname: the path of a URL has no space and no letter beyond ASCII', () => {
+    const found = [...files, ...sources('scripts'), ...sources('bench'), ...sources('test')].filter((file) =>
+      /import\.meta\.url\)\.pathname/.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(found).toEqual([]);
+  });
+
   test('a test does not change the environment for the files that run after it in its worker', () => {
     const changes = /\bprocess\.(env\.\w+ =[^=]|chdir\(|umask\()/;
     const found = [...files.filter(isTest), ...sources('test')].filter(

@@ -11,7 +11,7 @@ import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
 import { parseAllDocuments } from 'yaml';
 
-export const relet = new URL('../../bin/relet.cjs', import.meta.url).pathname;
+export const relet = join(import.meta.dirname, '../../bin/relet.cjs');
 export const nodeName = 'bench-node';
 export const now = () => performance.now();
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -151,7 +151,7 @@ async function startController(dir, { admin, url, caFile }) {
 }
 
 function deployObjects(parts) {
-  const deploy = new URL('../../deploy', import.meta.url).pathname;
+  const deploy = join(import.meta.dirname, '../../deploy');
   const rank = ({ kind }) => ['Namespace', 'CustomResourceDefinition'].indexOf(kind);
   return parts
     .flatMap((part) => readdirSync(join(deploy, part)).map((name) => join(deploy, part, name)))

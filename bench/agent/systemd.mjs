@@ -10,7 +10,7 @@ import * as rig from './rig.mjs';
 
 const unit = 'kubelet.service';
 const logFile = '/var/log/relet-agent.log';
-const repository = new URL('../..', import.meta.url).pathname;
+const repository = join(import.meta.dirname, '../..');
 
 /** Boots the machine; `run` runs a program on it, `path` is where its files are. Ended with the bench. */
 async function boot(root, dir, shared) {

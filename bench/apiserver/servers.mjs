@@ -10,7 +10,7 @@ import { performance } from 'node:perf_hooks';
 const tokens = `bench-token,bench,bench,"system:masters"
 bench-node-token,system:node:bench-node-00000,bench-node,"system:nodes"
 `;
-const relet = new URL('../../bin/relet.cjs', import.meta.url).pathname;
+const relet = join(import.meta.dirname, '../../bin/relet.cjs');
 
 /** NODE_EXTRA_CA_CERTS makes Node 20 read all certificates at every start, so it is unset. */
 const env = { ...process.env, NODE_EXTRA_CA_CERTS: undefined };

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
-const relet = new URL('../../bin/relet.cjs', import.meta.url).pathname;
+const relet = join(import.meta.dirname, '../../bin/relet.cjs');
 const count = Number(process.argv[process.argv.indexOf('--nodes') + 1]) || 5000;
 // NODE_EXTRA_CA_CERTS makes Node 20 read all certificates at every start, so it is unset.
 const env = { ...process.env, NODE_EXTRA_CA_CERTS: undefined };

@@ -4,12 +4,12 @@
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { check, newestMinor } from '../../dist/config.js';
 
-const here = new URL('.', import.meta.url).pathname;
-const relet = new URL('../../bin/relet.cjs', import.meta.url).pathname;
-const document = `${here}typical.yaml`;
+const relet = join(import.meta.dirname, '../../bin/relet.cjs');
+const document = join(import.meta.dirname, 'typical.yaml');
 
 const median = (list) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)];
 

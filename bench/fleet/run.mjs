@@ -72,7 +72,7 @@ async function untilComplete(admin) {
   }
 }
 
-const root = new URL('../..', import.meta.url).pathname;
+const root = join(import.meta.dirname, '../..');
 
 /** The agents as one module: the simulation's node, which has the real agent in front of the fake driver. */
 async function buildAgents() {
@@ -93,7 +93,7 @@ export { systemClock } from './src/clock.js';`;
 async function startAgents(options, names) {
   const half = Math.ceil(names.length / 2);
   const processes = [names.slice(0, half), names.slice(half)].map((own) => {
-    const child = fork(new URL('agents.mjs', import.meta.url).pathname, { execArgv: ['--max-old-space-size=8000'] });
+    const child = fork(join(import.meta.dirname, 'agents.mjs'), { execArgv: ['--max-old-space-size=8000'] });
     rig.atEnd(() => child.kill('SIGKILL'));
     const booted = new Promise((resolve) =>
       child.on('message', (message) => message.booted === own.length && resolve()),

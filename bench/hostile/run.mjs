@@ -23,7 +23,7 @@ const { values } = parseArgs({
   },
 });
 const [bytes, want] = [Number(values.bytes), Number(values.want)];
-const root = new URL('../..', import.meta.url).pathname;
+const root = join(import.meta.dirname, '../..');
 
 async function load() {
   const { build } = await import('esbuild');

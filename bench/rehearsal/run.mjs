@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util';
 const { values } = parseArgs({
   options: { nodes: { type: 'string', default: '5000,15000' }, seed: { type: 'string', default: '1' } },
 });
-const pathOf = (name) => new URL(name, import.meta.url).pathname;
+const pathOf = (name) => join(import.meta.dirname, name);
 const say = (line) => process.stdout.write(`${line}\n`);
 
 const set = `apiVersion: relet.dev/v1alpha1

@@ -1,5 +1,6 @@
 /** Clients of other languages and makers list, watch, patch and apply against the embedded server as against any other. */
 import { execFile, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
   CoreV1Api,
@@ -26,7 +27,7 @@ afterAll(() => server.close());
 test.skipIf(!hasPython)(
   `Python's client does${hasPython ? '' : ' (skipped: python3-kubernetes not found)'}`,
   async () => {
-    const program = new URL('client.py', import.meta.url).pathname;
+    const program = join(import.meta.dirname, 'client.py');
     const { stdout } = await promisify(execFile)(python, [program, server.kubeconfig]);
     const seen = JSON.parse(stdout) as Record<string, unknown> & { events: unknown[][] };
     expect(seen).toMatchObject({
