@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page, type Route } from 'playwright-core';
 import { type Lab, type LabOptions, startLab } from '../src/lab/index.js';
+import { limitMs } from './eventually.js';
 import { type Program, startRelet } from './program.js';
 
 export interface Dashboard {
@@ -63,6 +64,7 @@ export class DashboardRig {
   ): Promise<Page> {
     const { colorScheme = 'light', width = 1280, expected } = options;
     const context = await this.browser.newContext({ colorScheme, viewport: { width, height: 800 } });
+    context.setDefaultTimeout(limitMs);
     const page = await context.newPage();
     const origin = new URL(url).origin;
     // The server answers 503 while it cannot ask the API server, and the page tries again: a browser logs that like an error.

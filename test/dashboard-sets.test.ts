@@ -18,8 +18,6 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
     dashboard = await rig.dashboard();
     // A conflict of an edit.
     page = await rig.page(dashboard, { expected: /409/ });
-    // As long as a test may take: a rollout on a busy machine is slow.
-    page.setDefaultTimeout(120_000);
     await page.goto(dashboard.link);
     await page.getByRole('grid').waitFor();
   });

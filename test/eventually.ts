@@ -10,7 +10,7 @@ interface Options {
 }
 
 /** Long enough for a busy machine, and shorter than a test's own limit, which could not say what was missing. */
-const limitMs = 90_000;
+export const limitMs = 90_000;
 const everyMs = 20;
 
 /** Resolves with the first answer that is not false. An error (a failed expect) counts as false; the last one is reported. */
