@@ -66,6 +66,8 @@ export interface Host {
   cgroupVersion?: 1 | 2;
   cpus?: number;
   memoryBytes?: number;
+  /** Processes and threads that the kernel allows: the smaller one of kernel.pid_max and kernel.threads-max. */
+  maxPids?: number;
   swap?: boolean;
   systemd?: boolean;
   numaNodes?: number;

@@ -25,6 +25,13 @@ test('swap and NUMA nodes of the machine are known', () => {
   expect(describeMachine(hostWith({ ...nodes, 'proc/swaps': header }))).toMatchObject({ swap: false });
 });
 
+test('the number of processes and threads is limited by the smaller one of two kernel settings', () => {
+  const pids = { 'proc/sys/kernel/pid_max': '4194304\n', 'proc/sys/kernel/threads-max': '31000\n' };
+  expect(describeMachine(hostWith(pids))).toMatchObject({ maxPids: 31_000 });
+  expect(describeMachine(hostWith({ 'proc/sys/kernel/pid_max': '32768\n' }))).toMatchObject({ maxPids: 32_768 });
+  expect(describeMachine(hostWith({ x: '' }))).not.toHaveProperty('maxPids');
+});
+
 test('NUMA nodes with a gap in their numbers, and a host that shows nothing, are not counted', () => {
   const gap = { 'sys/devices/system/node/node0/cpulist': '0', 'sys/devices/system/node/node2/cpulist': '1' };
   expect(describeMachine(hostWith(gap))).not.toHaveProperty('numaNodes');

@@ -43,14 +43,23 @@ function dropInFiles(dir: string): string[] {
 export function describeMachine(root = ''): Host {
   const numaNodes = numaNodesIn(`${root}/sys/devices/system/node`);
   const swaps = quietly(() => readFileSync(`${root}/proc/swaps`, 'utf8'));
+  const maxPids = maxPidsIn(`${root}/proc/sys/kernel`);
   return {
     cgroupVersion: existsSync(`${root}/sys/fs/cgroup/cgroup.controllers`) ? 2 : 1,
     cpus: cpus().length,
     memoryBytes: totalmem(),
+    ...(maxPids !== undefined && { maxPids }),
     // The first line is a header.
     ...(swaps !== undefined && { swap: swaps.trim().split('\n').length > 1 }),
     ...(numaNodes !== undefined && { numaNodes }),
   };
+}
+
+/** As the kubelet computes it, from those of the two that can be read. */
+function maxPidsIn(dir: string): number | undefined {
+  const texts = ['pid_max', 'threads-max'].map((name) => quietly(() => readFileSync(join(dir, name), 'utf8')));
+  const limits = texts.map((text) => Number.parseInt(text ?? '', 10)).filter(Number.isFinite);
+  return limits.length > 0 ? Math.min(...limits) : undefined;
 }
 
 /** Undefined where the nodes are not numbered from 0 on: then their number does not show which ones there are. */

@@ -124,6 +124,7 @@ const hostShape: Record<keyof Host, (value: unknown) => boolean> = {
   cgroupVersion: (value) => value === 1 || value === 2,
   cpus: (value) => typeof value === 'number',
   memoryBytes: (value) => typeof value === 'number',
+  maxPids: (value) => typeof value === 'number',
   swap: (value) => typeof value === 'boolean',
   systemd: (value) => typeof value === 'boolean',
   numaNodes: (value) => typeof value === 'number',

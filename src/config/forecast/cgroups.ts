@@ -34,12 +34,7 @@ function forecastReservedCgroup(outlook: Outlook, which: 'system' | 'kube', hasL
     return typeof quantity === 'string' ? undefined : Number(quantity.nano / giga);
   };
   forecastMemory(outlook, entryPath(map, 'memory'), { path, use, limit: limitOf('memory') });
-  const pids = limitOf('pid');
-  if (pids !== undefined && use.pids !== undefined && use.pids > pids)
-    outlook.starves(entryPath(map, 'pid'), {
-      why: `${nameOf(path)} has ${use.pids} processes and threads, the limit would be ${pids}: nothing in it could start another one`,
-      remedy: 'reserve more, or do not enforce it',
-    });
+  forecastPids(outlook, entryPath(map, 'pid'), { path, use, limit: limitOf('pid') });
 }
 
 function forecastRoot(outlook: Outlook): void {
@@ -48,23 +43,41 @@ function forecastRoot(outlook: Outlook): void {
   if (path !== '/' && view.host.cgroups?.[path] === false) missing(outlook, 'cgroupRoot', path);
 }
 
-/** The limit over all pods is what no reservation holds back; the eviction threshold is not a part of it. */
+/**
+ * The limit over all pods is what no reservation holds back; the eviction threshold is not a part of it. CPU is not limited: the kubelet
+ * sets a weight, which counts only while others want the CPU too. Nor is podPidsLimit looked at: it applies to new pods only.
+ */
 function forecastPods(outlook: Outlook): void {
   const { view } = outlook;
-  const { memoryBytes, cgroups } = view.host;
+  const { memoryBytes, maxPids, cgroups } = view.host;
   const path = podsCgroup(view);
   const use = path === undefined ? undefined : cgroups?.[path];
-  const held = reservation(view, 'memory', memoryBytes, { withEviction: false });
-  if (!use || memoryBytes === undefined || held === undefined) return;
-  const field = view.map('kubeReserved').memory === undefined ? 'systemReserved' : 'kubeReserved';
-  forecastMemory(outlook, entryPath(field, 'memory'), { path: path!, use, limit: memoryBytes - Number(held / giga) });
+  if (path === undefined || !use) return;
+  const fieldOf = (name: string) =>
+    entryPath(view.map('kubeReserved')[name] === undefined ? 'systemReserved' : 'kubeReserved', name);
+  const limitOf = (name: 'memory' | 'pid', capacity: number | undefined) => {
+    const held = reservation(view, name, capacity, { withEviction: false });
+    return capacity === undefined || held === undefined ? undefined : Math.max(0, capacity - Number(held / giga));
+  };
+  forecastMemory(outlook, fieldOf('memory'), { path, use, limit: limitOf('memory', memoryBytes) });
+  forecastPids(outlook, fieldOf('pid'), { path, use, limit: limitOf('pid', maxPids) });
 }
 
-function forecastMemory(
-  outlook: Outlook,
-  field: string,
-  { path, use, limit }: { path: string; use: CgroupUse; limit: number | undefined },
-): void {
+interface Limit {
+  path: string;
+  use: CgroupUse;
+  limit: number | undefined;
+}
+
+function forecastPids(outlook: Outlook, field: string, { path, use, limit }: Limit): void {
+  if (limit === undefined || use.pids === undefined || use.pids <= limit) return;
+  outlook.starves(field, {
+    why: `${nameOf(path)} has ${use.pids} processes and threads, the limit would be ${limit}: nothing in it could start another one`,
+    remedy: 'reserve another number, or do not enforce it',
+  });
+}
+
+function forecastMemory(outlook: Outlook, field: string, { path, use, limit }: Limit): void {
   if (limit === undefined || use.memoryBytes === undefined || use.memoryBytes <= limit) return;
   const [uses, allowed] = [use.memoryBytes, limit].map((bytes) => `${Math.round(bytes / 2 ** 20)} Mi`);
   outlook.starves(field, {

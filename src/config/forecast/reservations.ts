@@ -88,13 +88,13 @@ function countCPUs(ranges: readonly (readonly [from: number, to: number])[]): nu
  */
 export function reservation(
   view: ConfigView,
-  name: 'cpu' | 'memory' | 'ephemeral-storage',
+  name: 'cpu' | 'memory' | 'ephemeral-storage' | 'pid',
   capacity: number | undefined = view.host.memoryBytes,
   { withEviction = true } = {},
 ): bigint | undefined {
   const ranges = reservedCPUs(view);
   if (name === 'cpu' && ranges.length > 0) return BigInt(countCPUs(ranges)) * giga;
-  let total = name === 'cpu' || !withEviction ? 0n : evictionReserve(view, signalOf[name], capacity);
+  let total = name === 'cpu' || name === 'pid' || !withEviction ? 0n : evictionReserve(view, signalOf[name], capacity);
   for (const map of ['kubeReserved', 'systemReserved']) {
     const quantity = readQuantity(String(view.map(map)[name] ?? '0'));
     if (total === undefined || typeof quantity === 'string') return undefined;
