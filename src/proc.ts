@@ -17,16 +17,22 @@ export interface ProcessStat {
   /** Z: it exited, and its parent has not reaped it yet. */
   state: string;
   parent: number;
+  /** CPU time that it has used. */
+  cpuMs: number;
   /** Clock ticks since boot. */
   startTime: string;
 }
 
-/** Fields 3, 4 and 22 of /proc/PID/stat; the second, the name, may itself contain blanks and brackets. */
+const ticksPerSecond = 100;
+
+/** Fields 3, 4, 14, 15 and 22 of /proc/PID/stat; the second, the name, may itself contain blanks and brackets. */
 export function statOf(pid: number): ProcessStat | undefined {
   const text = quietly(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   const [state, parent, ...rest] = text?.slice(text.lastIndexOf(')') + 2).split(' ') ?? [];
-  const startTime = rest[17];
-  return state === undefined || startTime === undefined ? undefined : { state, parent: Number(parent), startTime };
+  const [user, system, startTime] = [rest[9], rest[10], rest[17]];
+  if (state === undefined || startTime === undefined) return undefined;
+  const cpuMs = ((Number(user) + Number(system)) * 1000) / ticksPerSecond;
+  return { state, parent: Number(parent), cpuMs, startTime };
 }
 
 /** Undefined when no such process runs. A zombie does not run: PID 1 of a container may never reap it. */

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { nodeConfigSets } from '../src/api/node-config-set.js';
@@ -11,6 +11,7 @@ import type { KubeClient } from '../src/kube/client.js';
 import { configMaps } from '../src/kube/resource-type.js';
 import { type ApiServer, startApiServer } from '../src/lab/apiserver/apiserver.js';
 import { selfSigned } from '../src/lab/hollow-kubelet/serving-certificate.js';
+import { statOf } from '../src/proc.js';
 import { systemRandom } from '../src/random.js';
 import { clientFor } from './cluster-rig.js';
 import { call, logIn } from './dashboard-client.js';
@@ -143,6 +144,13 @@ describe('a rehearsal ends when nobody waits for it any more', () => {
     const run = await rehearse();
     happens(run);
     await eventually('the rehearsal has ended', () => !isAlive(run.pid));
+  });
+
+  test('and gives way to everything else only after it has computed for a while, as an ordinary answer does not', async () => {
+    const { pid } = await rehearse();
+    expect(getPriority(pid)).toBe(getPriority());
+    await eventually('it gives way', () => getPriority(pid) === Math.max(10, getPriority()));
+    expect(statOf(pid)!.cpuMs).toBeGreaterThanOrEqual(1000);
   });
 });
 

@@ -67,14 +67,8 @@ export class DashboardRig {
     context.setDefaultTimeout(limitMs);
     const page = await context.newPage();
     const origin = new URL(url).origin;
-    // The server answers 503 while it cannot ask the API server, and the page tries again: a browser logs that like an error.
-    page.on('response', (response) => {
-      if (response.status() !== 503) return;
-      const reason = response.text().catch(() => 'the page has gone');
-      void reason.then((text) => console.log(`503: ${response.url()} on ${page.url()}: ${text.slice(0, 300)}`));
-    });
     page.on('console', (message) => {
-      if (message.type() === 'error' && !/status of 503/.test(message.text()) && !expected?.test(message.text()))
+      if (message.type() === 'error' && !expected?.test(message.text()))
         this.problems.push(`${message.text()}: ${message.location().url} on ${page.url()}`);
     });
     page.on('pageerror', (error) => this.problems.push(`uncaught: ${error.message}`));

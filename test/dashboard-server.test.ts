@@ -498,6 +498,23 @@ describe('buttons', () => {
       });
   });
 
+  test('an answer that is under way when its session ends says that one has to log in again', async () => {
+    let isUnderWay = false;
+    const ended = 'nobody waits for it any more';
+    const dashboard = await serve({
+      run: (_args, { signal }) =>
+        new Promise((resolve) => {
+          isUnderWay = true;
+          signal.addEventListener('abort', () => resolve({ code: 2, stdout: '', stderr: 'x', ended }));
+        }),
+    });
+    const { headers } = await logIn(dashboard, { token: 'ann-token' });
+    const answer = call(dashboard, { path: '/api/nodes/node-1', headers });
+    await eventually('the answer is under way', () => isUnderWay);
+    await call(dashboard, { method: 'POST', path: '/api/logout', body: {}, headers });
+    expect(await answer).toMatchObject({ status: 401, json: { reason: 'LoginNeeded' } });
+  });
+
   test('with --read-only not even an administrator can change anything', async () => {
     const dashboard = await serve({ readOnly: true });
     const { me, headers } = await logIn(dashboard, { once: dashboard.newCode() });

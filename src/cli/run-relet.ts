@@ -1,17 +1,21 @@
 /** Runs relet as a child process for somebody else: with their credential, a time limit, and bounded output. */
 import { type ChildProcessWithoutNullStreams, type StdioOptions, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { setPriority, tmpdir } from 'node:os';
+import { getPriority, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { RunOptions, RunRelet, RunResult } from '../dashboard/server/children.js';
 import { heapOf } from '../dashboard/server/places.js';
+import { quietly, statOf } from '../proc.js';
 import { reletExecutable } from './node/kubelet-command.js';
 
 const mostOutputBytes = 16 * 1024 * 1024;
 const graceMs = 5000;
 /** Below the server, so that it answers while children compute. */
 const niceness = 10;
+/** CPU time before that: an ordinary answer takes some 200 ms, and would starve on a busy machine while somebody waits for it. */
+const promptCpuMs = 1000;
+const lookMs = 200;
 /** V8 ends a process whose heap is full with one of these. */
 const outOfMemory: ReadonlySet<NodeJS.Signals> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL']);
 /** The channel between the two closes however this process ends, with SIGKILL too. The child then has nobody to work for. */
@@ -34,7 +38,7 @@ function run(command: string[], { stdin, timeoutMs, memoryMB, signal, onLine }: 
     const node = [`--max-old-space-size=${heapOf(memoryMB)}`, `--import=${endWithParent}`];
     const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', 'ipc'];
     const child = spawn(process.execPath, [...node, ...command], { stdio }) as ChildProcessWithoutNullStreams;
-    if (child.pid !== undefined) setPriority(child.pid, niceness);
+    const stopLooking = giveWayWhenLong(child.pid);
     let ended = '';
     const end = (why: string) => {
       ended ||= why;
@@ -57,6 +61,7 @@ function run(command: string[], { stdin, timeoutMs, memoryMB, signal, onLine }: 
     child.stdin.end(stdin ?? '');
     const finish = (result: RunResult) => {
       clearTimeout(timer);
+      stopLooking();
       signal.removeEventListener('abort', onAbort);
       resolve(result);
     };
@@ -70,4 +75,15 @@ function run(command: string[], { stdin, timeoutMs, memoryMB, signal, onLine }: 
       else finish({ ...collected, code: 2, stderr: `relet: the command was ended: ${ended}\n`, ended });
     });
   });
+}
+
+/** Lowers the priority of a child that has computed for a while. Where the system does not show how long, at once. */
+function giveWayWhenLong(pid: number | undefined): () => void {
+  const timer = setInterval(() => {
+    const cpuMs = pid === undefined ? undefined : statOf(pid)?.cpuMs;
+    if (cpuMs !== undefined && cpuMs < promptCpuMs) return;
+    clearInterval(timer);
+    if (pid !== undefined) quietly(() => setPriority(pid, Math.max(niceness, getPriority())));
+  }, lookMs);
+  return () => clearInterval(timer);
 }

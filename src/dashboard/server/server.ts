@@ -27,7 +27,7 @@ import {
   readCookie,
   sessionCookie,
 } from './request-checks.js';
-import { findRoute, meOf } from './routes.js';
+import { findRoute, meOf, type Route, type RouteContext } from './routes.js';
 import { mustLogIn, type Session, Sessions } from './sessions.js';
 import { eventText, FleetStream } from './stream.js';
 
@@ -202,8 +202,18 @@ async function answerApi(exchange: Exchange, segments: string[], query: URLSearc
   const { clock, readOnly, version } = options;
   const signal = AbortSignal.any([gone.signal, session.over.signal]);
   const context = { session, names: found.names, query, request, response, signal, children, clock, readOnly, version };
-  const value = await found.route.answer(context);
+  const value = await answerOf(found.route, context);
   if (value !== undefined) sendJson(response, 200, value);
+}
+
+/** Work for a session ends with it. The error of that means nothing to a page that is still open. */
+async function answerOf(route: Route, context: RouteContext): Promise<unknown> {
+  try {
+    return await route.answer(context);
+  } catch (error) {
+    if (context.session.over.signal.aborted) throw new RequestProblem(401, mustLogIn('This session has ended.'));
+    throw error;
+  }
 }
 
 async function sessionOf({ options, sessions, request }: Exchange): Promise<Session | undefined> {
