@@ -8,7 +8,7 @@ import { changeStored } from './own-objects.js';
 import { readObject } from './requests/body.js';
 import { keyOf } from './requests/codec.js';
 import type { Exchange } from './requests/exchange.js';
-import { negotiateOutput } from './requests/negotiate.js';
+import { negotiateForm } from './requests/negotiate.js';
 import type { Presenter } from './requests/presenter.js';
 import type { RequestInfo } from './requests/request-info.js';
 import type { Resource } from './resource.js';
@@ -56,14 +56,7 @@ export function podConnectors(context: DeleteContext, presenter: Presenter): Con
 const success: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
 function requestOf(exchange: Exchange, info: RequestInfo, resource: Resource, presenter: Presenter): VerbRequest {
-  const output = negotiateOutput({
-    accept: exchange.header('accept'),
-    userAgent: exchange.header('user-agent'),
-    query: exchange.query,
-    verb: 'create',
-    isOne: true,
-  });
-  return { exchange, info, resource, output, presenter };
+  return { exchange, info, resource, form: negotiateForm(exchange.header('accept')), presenter };
 }
 
 /** As kubectl before 1.22 sends evictions. */

@@ -6,7 +6,7 @@
 import type { Registry } from './registry.js';
 import { answerPageNotFound } from './requests/answer.js';
 import type { Exchange } from './requests/exchange.js';
-import { negotiateOutput } from './requests/negotiate.js';
+import { negotiateForm } from './requests/negotiate.js';
 import type { Presenter } from './requests/presenter.js';
 import type { RequestInfo } from './requests/request-info.js';
 import { isCustom, type Resource } from './resource.js';
@@ -54,14 +54,7 @@ export function createRouter({ registry, presenter, connectors, verbs, ...option
     const connector = findConnector(connectors, info, resource);
     if (connector !== undefined) return connector.handle(exchange, info, resource);
     const verb = findVerb(verbs, exchange.method, info, resource);
-    const output = negotiateOutput({
-      accept: exchange.header('accept'),
-      userAgent: exchange.header('user-agent'),
-      query: exchange.query,
-      verb: info.verb,
-      isOne: info.name !== '' && info.verb !== 'list' && info.verb !== 'watch',
-    });
-    return verb({ exchange, info, resource, output, presenter });
+    return verb({ exchange, info, resource, form: negotiateForm(exchange.header('accept')), presenter });
   };
 }
 

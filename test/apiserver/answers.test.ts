@@ -172,25 +172,6 @@ describe('reading', () => {
     ]);
   });
 
-  test('a watch in YAML is rejected', async () => {
-    const { code, text } = await send('GET', `${maps}?watch=true`, undefined, { accept: 'application/yaml' });
-    expect(code).toBe(406);
-    expect(text).toContain("message: 'only the following media types are accepted: application/json;stream=watch");
-  });
-
-  test('errors are in YAML on request, quoted as in Go', async () => {
-    const { headers, text } = await send('GET', `${maps}/none`, undefined, { accept: 'application/yaml' });
-    expect(headers['content-type']).toBe('application/yaml');
-    expect(text).toContain('message: configmaps "none" not found\n');
-  });
-
-  test('managedFields in YAML are printed as in Go', async () => {
-    await send('POST', maps, map('shown', { data: { number: '1', text: 'a: b' } }));
-    const { text } = await send('GET', `${maps}/shown`, undefined, { accept: 'application/yaml' });
-    expect(text).toContain('data:\n  number: "1"\n  text: \'a: b\'\n');
-    expect(text).toContain('\n        .: {}\n');
-  });
-
   test('the Accept header application/* is not acceptable', async () => {
     const { code, json } = await send('GET', `${maps}/none`, undefined, { accept: 'application/*' });
     expect([code, json.details]).toEqual([406, {}]);

@@ -179,12 +179,11 @@ describe.each(carriers)('the API over %s', (carrier) => {
     watch.close();
   });
 
-  test('YAML is accepted and returned', async () => {
+  test('a body in YAML is accepted', async () => {
     const raw = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: yam\ndata:\n  k: |\n    text\n';
-    const headers = { 'content-type': 'application/yaml', accept: 'application/yaml' };
+    const headers = { 'content-type': 'application/yaml' };
     const made = await client.call({ method: 'POST', path: maps, raw, headers });
     expect(made.code).toBe(201);
-    expect(made.text).toContain('kind: ConfigMap\n');
     expect((await get('yam')).json.data).toEqual({ k: 'text\n' });
   });
 });

@@ -3,14 +3,9 @@ import { ApiError } from '../../api/status.js';
 import { notAcceptable, unsupportedMediaType } from '../status-error.js';
 import type { OutputForm } from './presenter.js';
 
-/** Requests for protobuf are answered with JSON, which every such client accepts. */
-const mediaTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
-
-export interface Output {
-  type: 'json' | 'yaml';
-  pretty: boolean;
-  form: OutputForm | undefined;
-}
+/** Answers are JSON, also for requests that prefer protobuf: every such client accepts it. */
+const answerTypes = ['application/json', 'application/vnd.kubernetes.protobuf'];
+const bodyTypes = [...answerTypes, 'application/yaml'];
 
 interface Clause {
   type: string;
@@ -18,48 +13,22 @@ interface Clause {
   quality: number;
 }
 
-export interface Asked {
-  accept: string | undefined;
-  userAgent: string | undefined;
-  query: URLSearchParams;
-  verb: string;
-  /** A single object is requested. */
-  isOne: boolean;
-}
-
-export function negotiateOutput({ accept, userAgent = '', query, verb, isOne }: Asked): Output {
+/** The form of the answer; undefined for the object itself. Throws where the client accepts nothing that there is. */
+export function negotiateForm(accept: string | undefined): OutputForm | undefined {
   const clauses = parseAccept(accept ?? '');
-  if (clauses.length === 0) return { type: 'json', pretty: isPretty(query, undefined, userAgent), form: undefined };
-  for (const clause of clauses) {
-    const type = outputType(clause.type);
-    const form = type === undefined ? undefined : formOf(clause);
-    if (type === undefined || form === 'unknown') continue;
-    if (verb === 'watch' && type === 'yaml') throw notAcceptable(streamTypes);
-    return { type, pretty: isPretty(query, clause, userAgent), form };
+  if (clauses.length === 0) return undefined;
+  const known = clauses.filter(({ type }) => type === '*/*' || answerTypes.includes(type));
+  for (const clause of known) {
+    const form = formOf(clause);
+    if (form !== 'unknown') return form;
   }
-  throw clauses.some(({ type }) => outputType(type) !== undefined)
-    ? notAcceptable(mediaTypes)
-    : noRepresentation(!isOne && (verb === 'list' || verb === 'watch') ? [...mediaTypes, ...streamTypes] : mediaTypes);
+  throw known.length > 0 ? notAcceptable(answerTypes) : noRepresentation();
 }
-
-/** Errors have the requested form where it is supported. */
-export function errorOutput(accept: string | undefined): Output['type'] {
-  const known = parseAccept(accept ?? '').map(({ type }) => outputType(type));
-  return known.find((type) => type !== undefined) ?? 'json';
-}
-
-const streamTypes = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
 
 /** The answer of Kubernetes' router for an unknown media type. */
-export function noRepresentation(available: string[]): ApiError {
-  const message = `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`;
+export function noRepresentation(): ApiError {
+  const message = `406: Not Acceptable\n\nAvailable representations: ${answerTypes.join(', ')}`;
   return new ApiError(406, 'NotAcceptable', message, {});
-}
-
-function outputType(type: string): Output['type'] | undefined {
-  if (type === 'application/yaml') return 'yaml';
-  const isJson = type === 'application/json' || type === '*/*';
-  return isJson || type === 'application/vnd.kubernetes.protobuf' ? 'json' : undefined;
 }
 
 function formOf({ parameters }: Clause): OutputForm | undefined | 'unknown' {
@@ -70,13 +39,6 @@ function formOf({ parameters }: Clause): OutputForm | undefined | 'unknown' {
   const isKnown = as === 'Table' || as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList';
   if (!isKnown || group !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1')) return 'unknown';
   return { as, group, version };
-}
-
-/** Pretty-printed for browsers and curl. */
-function isPretty(query: URLSearchParams, clause: Clause | undefined, userAgent: string): boolean {
-  const asked = query.get('pretty') ?? clause?.parameters.get('pretty');
-  if (asked !== undefined && asked !== null) return asked !== 'false' && asked !== '0';
-  return /^(curl|Wget|Mozilla\/5\.0)/.test(userAgent);
 }
 
 function parseAccept(accept: string): Clause[] {
@@ -113,5 +75,5 @@ export function bodyFormat(contentType: string | undefined): BodyFormat {
   if (type === '' || type === 'application/json') return 'json';
   if (type === 'application/yaml') return 'yaml';
   if (type === 'application/vnd.kubernetes.protobuf') return 'protobuf';
-  throw unsupportedMediaType(mediaTypes);
+  throw unsupportedMediaType(bodyTypes);
 }

@@ -1,4 +1,4 @@
-/** Responses: stored bytes without parsing where possible; Table, YAML and pretty forms on request. */
+/** Responses: stored bytes without parsing where possible; Table and metadata on request. */
 import type { KubeObject } from '../../api/object.js';
 import { ApiError, type Status } from '../../api/status.js';
 import { isCustom, type Resource } from '../resource.js';
@@ -6,9 +6,7 @@ import { insufficientStorage, internal } from '../status-error.js';
 import { type Stored, StoreFull } from '../store/store.js';
 import { apiVersionOf, decodeStored, servedBytes, servedEncoding, typePrefixLength } from './codec.js';
 import type { Exchange, ResponseHeaders } from './exchange.js';
-import { errorOutput, type Output } from './negotiate.js';
-import type { ListMeta, Presenter } from './presenter.js';
-import { goYaml } from './yaml-answer.js';
+import type { ListMeta, OutputForm, Presenter } from './presenter.js';
 
 const json: ResponseHeaders = { 'content-type': 'application/json' };
 /** Responses up to this size are sent whole, with a length. */
@@ -19,26 +17,28 @@ const chunkBytes = 64 << 10;
 export interface Responding {
   exchange: Exchange;
   resource: Resource;
-  output: Output;
+  form: OutputForm | undefined;
   presenter: Presenter;
 }
 
 export function respondStored(request: Responding, code: number, stored: Stored): void {
-  if (isPlain(request.output)) request.exchange.respond(code, json, servedBytes(request.resource, stored));
-  else respondForm(request, code, [decodeStored(request.resource, stored.bytes)]);
+  const { exchange, resource, form } = request;
+  if (form === undefined) exchange.respond(code, json, servedBytes(resource, stored));
+  else respondForm(request, form, code, [decodeStored(resource, stored.bytes)]);
 }
 
 export function respondObject(request: Responding, code: number, object: KubeObject): void {
-  if (isPlain(request.output)) request.exchange.respond(code, json, servedEncoding(request.resource, object));
-  else respondForm(request, code, [object]);
+  const { exchange, resource, form } = request;
+  if (form === undefined) exchange.respond(code, json, servedEncoding(resource, object));
+  else respondForm(request, form, code, [object]);
 }
 
 /** Items are read one after the other while they are sent, so that a list of any length needs little memory. */
 export async function respondList(request: Responding, items: Stored[], list: ListMeta): Promise<void> {
-  const { exchange, resource, output } = request;
-  if (!isPlain(output)) {
+  const { exchange, resource, form } = request;
+  if (form !== undefined) {
     const objects = items.map((item) => decodeStored(resource, item.bytes));
-    return respondForm(request, 200, objects, list);
+    return respondForm(request, form, 200, objects, list);
   }
   const pieces = listPieces(resource, items, list);
   const first = nextChunk(pieces, wholeBytes);
@@ -87,38 +87,27 @@ function nextChunk(pieces: Generator<Buffer>, maxBytes: number): { bytes: Buffer
 }
 
 /** An object that is not of the resource's kind, such as a Status or a review. */
-export function respondOther(exchange: Exchange, output: Output, code: number, value: unknown): void {
-  if (output.type === 'yaml') {
-    exchange.respond(code, { 'content-type': 'application/yaml' }, goYaml(value));
-  } else {
-    const text = output.pretty ? `${JSON.stringify(value, null, 2)}\n` : JSON.stringify(value);
-    exchange.respond(code, json, text);
-  }
+export function respondOther(exchange: Exchange, code: number, value: unknown): void {
+  exchange.respond(code, json, JSON.stringify(value));
 }
 
-function respondForm(request: Responding, code: number, objects: KubeObject[], list?: ListMeta): void {
-  const { exchange, output, resource, presenter } = request;
-  const { form } = output;
-  if (form === undefined) {
-    const apiVersion = apiVersionOf(resource);
-    const typed = objects.map((object) => ({ ...object, kind: resource.kind, apiVersion }));
-    const items = isCustom(resource) ? typed : typed.map(({ kind: _, apiVersion: __, ...item }) => item);
-    const value = list === undefined ? typed[0] : { kind: resource.names.listKind, apiVersion, metadata: list, items };
-    respondOther(exchange, output, code, value);
-    return;
-  }
+function respondForm(
+  { exchange, resource, presenter }: Responding,
+  form: OutputForm,
+  code: number,
+  objects: KubeObject[],
+  list?: ListMeta,
+): void {
   const includeObject = exchange.query.get('includeObject') ?? '';
   const presentation = { form, resource, objects, includeObject, withColumns: true };
   const presented = presenter.present(list === undefined ? presentation : { ...presentation, list });
-  respondOther(exchange, output, code, presented);
+  respondOther(exchange, code, presented);
 }
 
 export function respondStatus(exchange: Exchange, status: Status): void {
   const retry = status.details?.retryAfterSeconds;
-  const isYaml = errorOutput(exchange.header('accept')) === 'yaml';
-  const type = isYaml ? 'application/yaml' : 'application/json';
-  const headers = { 'content-type': type, ...(retry === undefined ? {} : { 'retry-after': String(retry) }) };
-  exchange.respond(status.code ?? 200, headers, isYaml ? goYaml(status) : JSON.stringify(status));
+  const headers = retry === undefined ? json : { ...json, 'retry-after': String(retry) };
+  exchange.respond(status.code ?? 200, headers, JSON.stringify(status));
 }
 
 export function respondError(exchange: Exchange, error: unknown): void {
@@ -129,8 +118,4 @@ export function respondError(exchange: Exchange, error: unknown): void {
 export function apiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return error instanceof StoreFull ? insufficientStorage(error.message, error) : internal(error);
-}
-
-function isPlain(output: Output): boolean {
-  return output.type === 'json' && !output.pretty && output.form === undefined;
 }

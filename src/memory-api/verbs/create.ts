@@ -22,7 +22,7 @@ export async function create(request: VerbRequest, context: WriteContext): Promi
   setNamespace(object, resource, info.namespace);
   if (resource.answer !== undefined) {
     // Reviews have no columns.
-    const plain = { ...request, output: { ...request.output, form: undefined } };
+    const plain = { ...request, form: undefined };
     return respondObject(plain, 201, await resource.answer(object, info.user));
   }
   const made = await createObject(request, context, object, options);

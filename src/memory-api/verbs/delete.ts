@@ -16,7 +16,7 @@ const attempts = 20;
 export type DeleteContext = Omit<WriteContext, 'random'>;
 
 export async function deleteOne(request: VerbRequest, context: DeleteContext): Promise<void> {
-  const { exchange, info, resource, output } = request;
+  const { exchange, info, resource } = request;
   const options = await deleteOptions(exchange);
   const { object, stored, isGone } = await deleteObject(request, context, info.name, options);
   if (!isGone || resource.deletion?.returnsObject === true) {
@@ -25,7 +25,7 @@ export async function deleteOne(request: VerbRequest, context: DeleteContext): P
     else respondObject(request, code, object);
     return;
   }
-  respondOther(exchange, output, 200, success(request, object));
+  respondOther(exchange, 200, success(request, object));
 }
 
 function success({ info }: VerbRequest, { metadata }: KubeObject): Status {

@@ -23,14 +23,12 @@ export interface WatchContext {
 }
 
 export function watch(request: VerbRequest, { store, clock, random, watches }: WatchContext): void {
-  const { exchange, info, resource, output, presenter } = request;
+  const { exchange, info, resource, form, presenter } = request;
   const options = listOptions(exchange.query, true);
   const selection = selectionOf(info, resource, exchange.query);
   const wanted = parseRevision(options.resourceVersion);
   const isInitial = wantsInitialEvents(options, wanted);
-  const stream = exchange.stream(200, {
-    'content-type': output.type === 'yaml' ? 'application/yaml;stream=watch' : 'application/json',
-  });
+  const stream = exchange.stream(200, { 'content-type': 'application/json' });
   const isTooOld = !isInitial && wanted !== 0 && wanted < store.compacted;
   const watcherOptions: WatcherOptions = {
     exchange,
@@ -42,7 +40,7 @@ export function watch(request: VerbRequest, { store, clock, random, watches }: W
     initial: isInitial ? store.list(selection.scope).items : [],
     marksInitialEnd: options.sendInitialEvents === true,
     presenter,
-    form: output.form,
+    form,
     includeObject: exchange.query.get('includeObject') ?? '',
     bookmarks: options.allowWatchBookmarks,
     maxStallMs,

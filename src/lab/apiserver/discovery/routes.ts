@@ -3,15 +3,14 @@
 import type { Registry } from '../../../memory-api/registry.js';
 import { answerBytes, answerJson, answerPageNotFound, CachedDocument } from '../../../memory-api/requests/answer.js';
 import type { Exchange } from '../../../memory-api/requests/exchange.js';
-import { errorOutput, noRepresentation } from '../../../memory-api/requests/negotiate.js';
-import { answerYaml } from '../../../memory-api/requests/yaml-answer.js';
+import { noRepresentation } from '../../../memory-api/requests/negotiate.js';
 import type { Route } from '../../../memory-api/router.js';
 import { methodNotAllowed, noSuchResource, notAcceptable } from '../../../memory-api/status-error.js';
 import { aggregatedDiscovery } from './aggregated.js';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, groupsOf } from './groups.js';
 
 const aggregatedVersions = ['v2', 'v2beta1'];
-const mediaTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+const mediaTypes = ['application/json', 'application/vnd.kubernetes.protobuf'];
 /** All are answered with JSON, which every client accepts. */
 const knownTypes: ReadonlySet<string> = new Set([...mediaTypes, 'application/*', '*/*']);
 
@@ -31,7 +30,7 @@ export function discoveryRoutes({ registry, serverAddress, otherPaths }: Discove
   };
   const root = (exchange: Exchange, isCore: boolean, legacy: () => unknown) => {
     const version = aggregatedVersion(exchange.header('accept') ?? '');
-    if (version === undefined) return answerLegacy(exchange, legacy());
+    if (version === undefined) return answerJson(exchange, 200, legacy());
     const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
     const key = `${isCore ? '/api' : '/apis'} ${version}`;
     answerBytes(
@@ -47,7 +46,7 @@ export function discoveryRoutes({ registry, serverAddress, otherPaths }: Discove
     readOnly('/api/', (exchange) => {
       if (trimmed(exchange) === '/api') return root(exchange, true, () => apiVersions(serverAddress));
       if (trimmed(exchange) !== '/api/v1') throw noSuchResource();
-      answerLegacy(exchange, apiResourceList(registry, '', 'v1'));
+      answerJson(exchange, 200, apiResourceList(registry, '', 'v1'));
     }),
     { path: '/apis', handle: (exchange) => root(exchange, false, () => apiGroupList(registry)) },
     readOnly('/apis/', (exchange) => {
@@ -55,16 +54,11 @@ export function discoveryRoutes({ registry, serverAddress, otherPaths }: Discove
       if (name === '') return root(exchange, false, () => apiGroupList(registry));
       const group = groupsOf(registry).find((entry) => entry.name === name);
       if (group === undefined) return answerPageNotFound(exchange);
-      if (version === undefined) return answerLegacy(exchange, apiGroup(group));
+      if (version === undefined) return answerJson(exchange, 200, apiGroup(group));
       if (!group.versions.includes(version)) throw noSuchResource();
-      answerLegacy(exchange, apiResourceList(registry, name, version));
+      answerJson(exchange, 200, apiResourceList(registry, name, version));
     }),
   ];
-}
-
-function answerLegacy(exchange: Exchange, document: unknown): void {
-  if (errorOutput(exchange.header('accept')) === 'yaml') answerYaml(exchange, 200, document);
-  else answerJson(exchange, 200, document);
 }
 
 function readOnly(path: string, handle: (exchange: Exchange) => void): Route {
@@ -94,7 +88,7 @@ function aggregatedVersion(accept: string): string | undefined {
     if (isOurs && aggregatedVersions.includes(version)) return version;
   }
   const isKnown = accept.split(',').some((entry) => knownTypes.has(entry.split(';')[0]!.trim()));
-  throw isKnown ? notAcceptable(mediaTypes) : noRepresentation(mediaTypes);
+  throw isKnown ? notAcceptable(mediaTypes) : noRepresentation();
 }
 
 function rootPaths(registry: Registry, otherPaths: string[]): string[] {

@@ -51,7 +51,7 @@ function operationV2({ id, consumes, answer, kind }: Operation): JsonObject {
       { in: 'body', name: 'body', required: true, schema: { type: 'object' } },
       ...patchParameters.map(parameterV2),
     ],
-    produces: ['application/json', 'application/yaml'],
+    produces: ['application/json'],
     responses: { 200: { description: 'OK', schema: { $ref: `#/definitions/${answer}` } } },
     schemes: ['https'],
     'x-kubernetes-action': 'patch',
