@@ -1,7 +1,6 @@
 /** Schemas of all shapes in one neutral form, from which OpenAPI v2 and v3 documents are written. */
 import { patchNotes, scalarSchema } from '../../../memory-api/schema/linked.js';
 import { type Field, structOf, type Type } from '../../../memory-api/schema/types.js';
-import { describeField, describeStruct } from './descriptions.js';
 
 /** A JSON schema whose references name definitions, without the path that v2 and v3 put before them. */
 export interface Definition {
@@ -96,25 +95,14 @@ const fieldSets = {
 export function addStruct(definitions: Map<string, Definition>, struct: string): void {
   const name = definitionName(struct);
   if (definitions.has(name)) return;
-  const definition: Definition = { type: 'object', ...described(describeStruct(struct)) };
+  const definition: Definition = { type: 'object' };
   definitions.set(name, definition);
   const { fields } = structOf(struct);
   definition.properties = Object.fromEntries(
-    fields.map((field) => [
-      field.name,
-      {
-        ...described(describeField(struct, field.name)),
-        ...fieldDefinition(definitions, struct, field),
-        ...patchNotes(field),
-      },
-    ]),
+    fields.map((field) => [field.name, { ...fieldDefinition(definitions, struct, field), ...patchNotes(field) }]),
   );
   const required = fields.filter((field) => field.required).map((field) => field.name);
   if (required.length > 0) definition.required = required;
-}
-
-function described(description: string | undefined): { description?: string } {
-  return description === undefined ? {} : { description };
 }
 
 function fieldDefinition(definitions: Map<string, Definition>, struct: string, { name, type }: Field): Definition {
