@@ -23,7 +23,6 @@ import { createHandler, type Handle, type HandlerOptions } from './handler.js';
 import { healthRoutes } from './health.js';
 import { type ServerLimits, startServer } from './http/server.js';
 import { tablePresenter } from './http/table.js';
-import { createMetrics } from './metrics.js';
 import { openApiRoutes } from './openapi/routes.js';
 import { serverUrl, writeKubeconfig } from './pki/admin-kubeconfig.js';
 import { openPki, type Pki } from './pki/pki.js';
@@ -86,21 +85,14 @@ async function assemble(options: PlaneOptions, store: Store): Promise<ControlPla
     authorizer: access.authorizer,
     objects: { find: (key) => findObject(store, key) },
   });
-  const metrics = createMetrics(registry, store);
   const dispatch = api.dispatch({
     admission: admissionChain([access.admission, policies]),
     presenter: tablePresenter(() => new Date(options.clock.now())),
-    routes: routesOf(options, registry, [metrics.route, ...access.routes], store),
+    routes: routesOf(options, registry, store),
     connectors: access.connectors,
   });
   return {
-    handle: createHandler({
-      access,
-      dispatch,
-      log,
-      observe: metrics.observe,
-      ...(onRequest === undefined ? {} : { onRequest }),
-    }),
+    handle: createHandler({ access, dispatch, log, ...(onRequest === undefined ? {} : { onRequest }) }),
     store,
     registry,
     async close() {
@@ -113,9 +105,9 @@ async function assemble(options: PlaneOptions, store: Store): Promise<ControlPla
 }
 
 /** Every path that is answered and is not a resource. */
-function routesOf(options: PlaneOptions, registry: Registry, own: Route[], store: Store): Route[] {
+function routesOf(options: PlaneOptions, registry: Registry, store: Store): Route[] {
   const health = healthRoutes({ store: () => throwFailure(store) });
-  const others = [...health, ...openApiRoutes(registry), ...versionRoutes(options.version ?? '0.0.0'), ...own];
+  const others = [...health, ...openApiRoutes(registry), ...versionRoutes(options.version ?? '0.0.0')];
   const otherPaths = others.map(({ path }) => path).filter((path) => !path.endsWith('/') || path === '/openapi/v3/');
   return [...others, ...discoveryRoutes({ registry, serverAddress: options.address(), otherPaths })];
 }

@@ -40,13 +40,11 @@ export interface HandlerOptions {
   log: Log;
   /** Called after every answered request, while a watch is open. */
   onRequest?(exchange: PeerExchange, info: RequestInfo): void;
-  /** Called after every answered request, for metrics. */
-  observe?(info: RequestInfo | undefined): void;
 }
 
 export type Handle = (exchange: PeerExchange) => Promise<void>;
 
-export function createHandler({ access, dispatch, log, onRequest, observe }: HandlerOptions): Handle {
+export function createHandler({ access, dispatch, log, onRequest }: HandlerOptions): Handle {
   return async (exchange) => {
     let info: RequestInfo | undefined;
     try {
@@ -56,7 +54,6 @@ export function createHandler({ access, dispatch, log, onRequest, observe }: Han
     } catch (error) {
       fail(exchange, info, error, log);
     } finally {
-      observe?.(info);
       if (info !== undefined) onRequest?.(exchange, info);
     }
   };

@@ -1,4 +1,4 @@
-/** The controllers for default roles, service accounts and aggregated roles, on a real store. */
+/** The controllers for default roles and service accounts, on a real store. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import { systemClock } from '../../../clock.js';
@@ -85,24 +85,12 @@ describe('default roles', () => {
   });
 });
 
-describe('aggregated roles', () => {
+describe('roles for people', () => {
   test('admin, edit and view have their rules, each including those of the lesser role', () => {
     expect(verbsOn('view', 'configmaps')).toEqual(['get', 'list', 'watch']);
     expect(verbsOn('edit', 'configmaps')).toEqual(expect.arrayContaining(['get', 'create', 'delete']));
     expect(verbsOn('admin', 'rolebindings')).toContain('create');
     expect(verbsOn('edit', 'rolebindings')).toEqual([]);
-  });
-
-  test('a new role with the label is added to every role that aggregates it, and removed when it is deleted', async () => {
-    const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
-    const rules = [{ apiGroups: ['relet.dev'], resources: ['rollouts'], verbs: ['get'] }];
-    await write(rbacGroup, 'clusterroles', '', 'rollout-viewer', {
-      metadata: { name: 'rollout-viewer', labels },
-      rules,
-    });
-    for (const name of ['view', 'edit', 'admin']) expect(verbsOn(name, 'rollouts')).toEqual(['get']);
-    await write(rbacGroup, 'clusterroles', '', 'rollout-viewer', undefined);
-    for (const name of ['view', 'edit', 'admin']) expect(verbsOn(name, 'rollouts')).toEqual([]);
   });
 });
 

@@ -1,16 +1,13 @@
 /**
- * Controllers for access: they reconcile the default roles, a ServiceAccount
- * `default` in every namespace, and the rules of aggregated ClusterRoles.
+ * Controllers for access: they reconcile the default roles and a ServiceAccount `default` in every namespace.
  */
 
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
-import { isSameJson } from '../../../memory-api/json-equality.js';
 import { fillSystemFields } from '../../../memory-api/object-meta.js';
-import { type Key, RevisionConflict, type Store, type StoreEvent } from '../../../memory-api/store/store.js';
+import { type Key, RevisionConflict, type Store } from '../../../memory-api/store/store.js';
 import type { Random } from '../../../random.js';
-import { aggregatedRules, isAggregated, takesPart } from './aggregation.js';
 import { defaultPolicy, reconcile } from './default-policy.js';
 import { rbacGroup } from './rbac.js';
 
@@ -23,7 +20,6 @@ export interface AccessControllerOptions {
 
 const namespaces = { group: '', resource: 'namespaces' };
 const serviceAccounts = { group: '', resource: 'serviceaccounts' };
-const clusterRoles = { group: rbacGroup, resource: 'clusterroles' };
 
 const plurals: Record<string, string> = {
   ClusterRole: 'clusterroles',
@@ -48,15 +44,7 @@ export async function startAccessControllers(options: AccessControllerOptions): 
     }),
   ];
   await Promise.all(defaultPolicy().map((object) => ensureDefault(options, object)));
-  // Only now: the defaults are dozens of roles, and one pass at the end is enough for all of them.
-  const aggregation = new Aggregation(options);
-  stops.push(
-    store.subscribe(clusterRoles, (event) => {
-      if (aggregation.isMovedBy(event)) follow(aggregation.bringUpToDate());
-    }),
-  );
   await Promise.all(store.list(namespaces).items.map(({ key }) => ensureAccount(options, key.name)));
-  await aggregation.bringUpToDate();
   return () => {
     for (const stop of stops) stop();
   };
@@ -78,39 +66,6 @@ async function ensureAccount(options: AccessControllerOptions, namespace: string
       ? { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } }
       : undefined,
   );
-}
-
-/** With a role for each node there are thousands of ClusterRoles, of which a few dozen matter here. */
-class Aggregation {
-  readonly #options: AccessControllerOptions;
-  /** As of the last pass: the aggregated roles, and the names of all roles that take part. */
-  #aggregated: KubeObject[] = [];
-  #takingPart = new Set<string>();
-
-  constructor(options: AccessControllerOptions) {
-    this.#options = options;
-  }
-
-  isMovedBy({ type, key, bytes }: StoreEvent): boolean {
-    if (this.#takingPart.has(key.name)) return true;
-    return type !== 'deleted' && takesPart(parse(bytes), this.#aggregated);
-  }
-
-  /** One aggregated role may select another, so each change triggers the next pass, until nothing changes any more. */
-  async bringUpToDate(): Promise<void> {
-    const all = this.#options.store.list(clusterRoles).items.map(({ bytes }) => parse(bytes));
-    this.#aggregated = all.filter(isAggregated);
-    const taking = all.filter((role) => takesPart(role, this.#aggregated));
-    this.#takingPart = new Set(taking.map(({ metadata }) => metadata.name));
-    await Promise.all(
-      this.#aggregated.map((role) =>
-        put(this.#options, { ...clusterRoles, namespace: '', name: role.metadata.name }, (existing) => {
-          const rules = existing && aggregatedRules(existing, taking);
-          return rules === undefined || isSameJson(rules, existing!.rules ?? []) ? undefined : { ...existing!, rules };
-        }),
-      ),
-    );
-  }
 }
 
 /** Stores the result of `change`, which is called again after a conflict with another write. */

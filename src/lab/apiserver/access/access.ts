@@ -1,6 +1,6 @@
 /**
  * Access control, put together from the store: authentication, authorization and admission,
- * and the kinds, subresources and paths that belong to them.
+ * and the kinds and subresources that belong to them.
  */
 import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
@@ -9,7 +9,7 @@ import { admissionChain } from '../../../memory-api/admission.js';
 import type { Authorizer } from '../../../memory-api/attributes.js';
 import { findObject } from '../../../memory-api/own-objects.js';
 import type { Resource } from '../../../memory-api/resource.js';
-import type { Connector, Route } from '../../../memory-api/router.js';
+import type { Connector } from '../../../memory-api/router.js';
 import type { Store } from '../../../memory-api/store/store.js';
 import type { Random } from '../../../random.js';
 import { defaultAdmission } from '../admission/default-admission.js';
@@ -30,7 +30,6 @@ import { reviewResources } from './reviews.js';
 import { allRules, rbacRules } from './rule-source.js';
 import { ServiceAccountTokens } from './service-account-tokens.js';
 import { tokenConnector } from './token-connector.js';
-import { issuerRoutes } from './token-issuer.js';
 
 export const authorizationModes = ['Node', 'RBAC', 'AlwaysAllow'] as const;
 export type AuthorizationMode = (typeof authorizationModes)[number];
@@ -64,7 +63,6 @@ export interface Access extends RequestAccess {
   admission: Admission;
   resources: Resource[];
   connectors: Connector[];
-  routes: Route[];
   /** Creates the default roles and accounts. Call it once, before the first request; namespaces must exist. */
   start(): Promise<void>;
   /** Ends watches of the store and connections to kubelets. */
@@ -124,7 +122,6 @@ export function createAccess(options: AccessOptions): Access {
       },
       tokenConnector({ tokens: serviceAccountTokens, objects, issuer, admission, clock }),
     ],
-    routes: issuerRoutes(issuer, signer),
     async start() {
       stops.push(await startAccessControllers(options));
     },

@@ -109,14 +109,6 @@ describe('reconciling at start', () => {
     });
     expect(reconcile(wanted, kept)).toBeUndefined();
   });
-
-  test('rules that came from aggregation do not count as missing', () => {
-    const wanted = find('ClusterRole', 'view');
-    const filled = stored(wanted, (copy) => {
-      copy.rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
-    });
-    expect(reconcile(wanted, filled)).toBeUndefined();
-  });
 });
 
 describe('whether rules cover others', () => {

@@ -33,7 +33,6 @@ const clusterBindings: Record<string, Subject[]> = {
   'system:public-info-viewer': [group('system:authenticated'), group('system:unauthenticated')],
   // Without subjects: the Node authorizer does this. The empty binding replaces one of old clusters.
   'system:node': [],
-  'system:service-account-issuer-discovery': [group('system:serviceaccounts')],
 };
 
 /** Every default object, roles before the bindings that name them. */
@@ -64,8 +63,7 @@ export function reconcile(wanted: KubeObject, existing: KubeObject | undefined):
   const next = structuredClone(existing);
   next.metadata.labels = { ...existing.metadata.labels, ...wanted.metadata.labels };
   next.metadata.annotations = { ...wanted.metadata.annotations, ...existing.metadata.annotations };
-  if (wanted.aggregationRule !== undefined) next.aggregationRule = wanted.aggregationRule;
-  else if (wanted.rules !== undefined) next.rules = [...asList(existing.rules), ...missingRules(wanted, existing)];
+  if (wanted.rules !== undefined) next.rules = [...asList(existing.rules), ...missingRules(wanted, existing)];
   if (wanted.roleRef !== undefined) Object.assign(next, completedBinding(wanted, existing));
   return isSameJson(next, existing) ? undefined : next;
 }
@@ -84,15 +82,8 @@ function completedBinding(wanted: KubeObject, existing: KubeObject): Partial<Kub
   };
 }
 
-function clusterRole({ name, labels, rules, aggregates }: DefaultRole): KubeObject {
-  const metadata = defaultMetadata();
-  return {
-    apiVersion,
-    kind: 'ClusterRole',
-    metadata: { name, ...metadata, labels: { ...metadata.labels, ...labels } },
-    ...(aggregates === undefined ? {} : { aggregationRule: { clusterRoleSelectors: [{ matchLabels: aggregates }] } }),
-    rules,
-  };
+function clusterRole({ name, rules }: DefaultRole): KubeObject {
+  return { apiVersion, kind: 'ClusterRole', metadata: { name, ...defaultMetadata() }, rules };
 }
 
 const asList = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

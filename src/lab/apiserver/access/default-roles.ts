@@ -8,17 +8,11 @@ import { read, readWrite, resourceRule, urlRule, write } from './rule-table.js';
 
 export interface DefaultRole {
   name: string;
-  labels?: Record<string, string>;
-  /** Empty for aggregated roles. */
   rules: PolicyRule[];
-  /** Labels of the roles that this one aggregates. */
-  aggregates?: Record<string, string>;
 }
 
 const core = '';
 const coordination = ['coordination.k8s.io'];
-
-const aggregateTo = (name: string) => ({ [`rbac.authorization.k8s.io/aggregate-to-${name}`]: 'true' });
 
 const reviewRules = [
   resourceRule(['create'], ['authentication.k8s.io'], ['tokenreviews']),
@@ -53,41 +47,31 @@ const everyone: DefaultRole[] = [
 
 const workloads = ['daemonsets', 'deployments', 'replicasets', 'statefulsets'];
 
+const viewRules = [
+  resourceRule(read, [core], ['pods', 'pods/status', 'serviceaccounts', 'services', 'services/status']),
+  resourceRule(read, [core], ['configmaps', 'events', 'namespaces', 'namespaces/status']),
+  resourceRule(read, ['apps'], [...workloads, ...workloads.map((name) => `${name}/status`)]),
+  resourceRule(read, ['policy'], ['poddisruptionbudgets', 'poddisruptionbudgets/status']),
+];
+const editRules = [
+  ...viewRules,
+  resourceRule(read, [core], ['secrets']),
+  resourceRule(['impersonate'], [core], ['serviceaccounts']),
+  resourceRule(write, [core], ['pods', 'serviceaccounts', 'services', 'configmaps', 'secrets', 'events']),
+  resourceRule(['create'], [core], ['pods/eviction', 'serviceaccounts/token']),
+  resourceRule(write, ['apps'], workloads),
+  resourceRule(write, ['policy'], ['poddisruptionbudgets']),
+  resourceRule(readWrite, coordination, ['leases']),
+];
+const adminRules = [
+  ...editRules,
+  resourceRule(['create'], ['authorization.k8s.io'], ['localsubjectaccessreviews']),
+  resourceRule(readWrite, ['rbac.authorization.k8s.io'], ['roles', 'rolebindings']),
+];
 const people: DefaultRole[] = [
-  { name: 'admin', rules: [], aggregates: aggregateTo('admin') },
-  { name: 'edit', labels: aggregateTo('admin'), rules: [], aggregates: aggregateTo('edit') },
-  { name: 'view', labels: aggregateTo('edit'), rules: [], aggregates: aggregateTo('view') },
-  {
-    name: 'system:aggregate-to-admin',
-    labels: aggregateTo('admin'),
-    rules: [
-      resourceRule(['create'], ['authorization.k8s.io'], ['localsubjectaccessreviews']),
-      resourceRule(readWrite, ['rbac.authorization.k8s.io'], ['roles', 'rolebindings']),
-    ],
-  },
-  {
-    name: 'system:aggregate-to-edit',
-    labels: aggregateTo('edit'),
-    rules: [
-      resourceRule(read, [core], ['secrets']),
-      resourceRule(['impersonate'], [core], ['serviceaccounts']),
-      resourceRule(write, [core], ['pods', 'serviceaccounts', 'services', 'configmaps', 'secrets', 'events']),
-      resourceRule(['create'], [core], ['pods/eviction', 'serviceaccounts/token']),
-      resourceRule(write, ['apps'], workloads),
-      resourceRule(write, ['policy'], ['poddisruptionbudgets']),
-      resourceRule(readWrite, coordination, ['leases']),
-    ],
-  },
-  {
-    name: 'system:aggregate-to-view',
-    labels: aggregateTo('view'),
-    rules: [
-      resourceRule(read, [core], ['pods', 'pods/status', 'serviceaccounts', 'services', 'services/status']),
-      resourceRule(read, [core], ['configmaps', 'events', 'namespaces', 'namespaces/status']),
-      resourceRule(read, ['apps'], [...workloads, ...workloads.map((name) => `${name}/status`)]),
-      resourceRule(read, ['policy'], ['poddisruptionbudgets', 'poddisruptionbudgets/status']),
-    ],
-  },
+  { name: 'admin', rules: adminRules },
+  { name: 'edit', rules: editRules },
+  { name: 'view', rules: viewRules },
 ];
 
 const nodes: DefaultRole[] = [
@@ -101,10 +85,6 @@ const nodes: DefaultRole[] = [
     ],
   },
   { name: 'system:auth-delegator', rules: reviewRules },
-  {
-    name: 'system:service-account-issuer-discovery',
-    rules: [urlRule(['get'], ['/.well-known/openid-configuration', '/openid/v1/jwks'])],
-  },
 ];
 
 export const defaultClusterRoles: DefaultRole[] = [...everyone, ...people, ...nodes];

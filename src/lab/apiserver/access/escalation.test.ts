@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../api/object.js';
 import type { AdmissionRequest } from '../../../memory-api/admission.js';
 import type { Resource } from '../../../memory-api/resource.js';
-import { aggregatedRules } from './aggregation.js';
 import { escalationCheck } from './escalation.js';
 import type { PolicyRule } from './policy-rule.js';
 import { RbacAuthorizer, rbacGroup } from './rbac.js';
@@ -87,13 +86,6 @@ describe('writing a role', () => {
     const big = { rules: [rule(['*'], ['secrets'])] };
     expect(write('eve', 'roles', object(big, { labels: { a: 'b' } }), object(big))).toBeUndefined();
   });
-
-  test('writing an aggregated role requires all permissions', () => {
-    const role = object({ rules: [], aggregationRule: { clusterRoleSelectors: [{}] } });
-    expect(write('eve', 'clusterroles', role)).toBe(
-      'clusterroles.rbac.authorization.k8s.io "x" is forbidden: must have cluster-admin privileges to use an aggregationRule',
-    );
-  });
 });
 
 describe('binding a role', () => {
@@ -120,29 +112,5 @@ describe('binding a role', () => {
     expect(write('eve', 'rolebindings', binding('Role', 'big', [{ kind: 'User', name: 'eve' }]), old)).toContain(
       'is attempting',
     );
-  });
-});
-
-describe('an aggregated role', () => {
-  const role = (name: string, labels: Record<string, string>, rules: PolicyRule[]) =>
-    object({ rules }, { name, labels });
-  const all = [
-    role('b', { to: 'x' }, [rule(['get'], ['b']), rule(['get'], ['shared'])]),
-    role('a', { to: 'x' }, [rule(['get'], ['a']), rule(['get'], ['shared'])]),
-    role('c', { to: 'y' }, [rule(['get'], ['c'])]),
-  ];
-  const of = (...clusterRoleSelectors: unknown[]) =>
-    object({ aggregationRule: { clusterRoleSelectors } }, { name: 'whole' });
-  const resources = (rules: PolicyRule[] | undefined) => rules?.flatMap((found) => found.resources ?? []);
-
-  test('an aggregated role has the rules of all matching roles, each once, in order of name', () => {
-    expect(resources(aggregatedRules(of({ matchLabels: { to: 'x' } }), all))).toEqual(['a', 'shared', 'b']);
-    const expression = { matchExpressions: [{ key: 'to', operator: 'NotIn', values: ['x'] }] };
-    expect(resources(aggregatedRules(of(expression), all))).toEqual(['c']);
-  });
-
-  test('an aggregated role without matches loses its rules; an ordinary role is not changed', () => {
-    expect(aggregatedRules(of({ matchLabels: { to: 'z' } }), all)).toEqual([]);
-    expect(aggregatedRules(all[0]!, all)).toBeUndefined();
   });
 });

@@ -31,17 +31,8 @@ export function escalationCheck(rbac: RbacAuthorizer, authorizer: Authorizer): A
 
 function checkRole(request: AdmissionRequest, role: KubeObject, rbac: RbacAuthorizer, authorizer: Authorizer): void {
   const { oldObject } = request;
-  const sameRules = oldObject !== undefined && isSameJson(rulesOf(role), rulesOf(oldObject));
-  const sameSources = oldObject !== undefined && isSameJson(role.aggregationRule, oldObject.aggregationRule);
-  if (sameRules && (role.aggregationRule === undefined || sameSources)) return;
+  if (oldObject !== undefined && isSameJson(rulesOf(role), rulesOf(oldObject))) return;
   if (may(request, authorizer, 'escalate', request.resource.plural, nameOf(request))) return;
-  if (role.aggregationRule !== undefined) {
-    const everything: PolicyRule[] = [
-      { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
-      { nonResourceURLs: ['*'], verbs: ['*'] },
-    ];
-    confirm(request, everything, rbac, 'must have cluster-admin privileges to use an aggregationRule');
-  }
   confirm(request, rulesOf(role), rbac);
 }
 
@@ -77,12 +68,12 @@ function may(request: AdmissionRequest, authorizer: Authorizer, verb: string, re
   }).allowed;
 }
 
-function confirm(request: AdmissionRequest, rules: PolicyRule[], rbac: RbacAuthorizer, instead?: string): void {
+function confirm(request: AdmissionRequest, rules: PolicyRule[], rbac: RbacAuthorizer): void {
   const { user, namespace } = request.attributes;
   const held = rbac.rulesFor(user, namespace);
   const missing = uncovered(held.rules, rules);
   if (missing.length === 0) return;
-  throw forbidden(resourceOf(request), nameOf(request), instead ?? grantText(user, missing, held.error));
+  throw forbidden(resourceOf(request), nameOf(request), grantText(user, missing, held.error));
 }
 
 function grantText(user: User, missing: PolicyRule[], error: string | undefined): string {

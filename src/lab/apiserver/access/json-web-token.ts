@@ -5,7 +5,6 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
-  type JsonWebKey,
   type KeyObject,
   sign,
   verify,
@@ -55,11 +54,6 @@ export class TokenSigner {
   static peek(token: string): Claims | undefined {
     const body = token.split('.')[1];
     return body === undefined ? undefined : decode(body);
-  }
-
-  /** The public key as /openid/v1/jwks shows it. */
-  jwk(): JsonWebKey & { kid: string } {
-    return { use: 'sig', alg: 'ES256', kid: this.keyId, ...this.publicKey.export({ format: 'jwk' }) };
   }
 }
 

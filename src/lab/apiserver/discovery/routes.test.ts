@@ -1,4 +1,4 @@
-/** Discovery in both forms, version, health, metrics and tables. */
+/** Discovery in both forms, version, health and tables. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callInMemory } from '../../../../test/apiserver/call-in-memory.js';
 import { readTokenFile } from '../access/token-file.js';
@@ -55,13 +55,6 @@ test('health is ok, or a list of checks with ?verbose', async () => {
   expect((await get('/livez?verbose')).text()).toBe('[+]ping ok\n[+]store ok\nlivez check passed\n');
   expect((await get('/healthz/ping')).text()).toBe('ok');
   expect((await get('/healthz/nothing')).code).toBe(404);
-});
-
-test('metrics count requests and objects', async () => {
-  await get('/api/v1/namespaces');
-  const text = (await get('/metrics')).text();
-  expect(text).toMatch(/apiserver_request_total\{verb="LIST",group="",resource="namespaces"\} \d/);
-  expect(text).toContain('apiserver_storage_objects{resource="namespaces"} 4');
 });
 
 describe('tables', () => {
