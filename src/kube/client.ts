@@ -60,7 +60,6 @@ export interface PatchOptions extends WriteOptions {
 export interface DeleteOptions extends CallOptions {
   dryRun?: boolean;
   preconditions?: { uid?: string; resourceVersion?: string };
-  propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
   gracePeriodSeconds?: number;
 }
 
@@ -131,7 +130,7 @@ export function createClient(options: RequesterOptions): KubeClient {
       const path = `${resourcePath(type, place)}${force ? '?force=true' : ''}`;
       return write('PATCH', path, patch, options, patchTypes[as]);
     },
-    delete: (type, place, { dryRun, preconditions, propagationPolicy, gracePeriodSeconds, ...options } = {}) =>
+    delete: (type, place, { dryRun, preconditions, gracePeriodSeconds, ...options } = {}) =>
       call({
         method: 'DELETE',
         path: resourcePath(type, place),
@@ -140,7 +139,6 @@ export function createClient(options: RequesterOptions): KubeClient {
           apiVersion: 'v1',
           kind: 'DeleteOptions',
           preconditions,
-          propagationPolicy,
           gracePeriodSeconds,
         }),
         ...within(options),

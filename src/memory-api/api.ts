@@ -36,7 +36,7 @@ export interface ApiOptions {
   resources?: Resource[];
   /** The feature gate with which Node.spec.configSource and Node.status.config are stored. Default true. */
   dynamicKubeletConfig?: boolean;
-  /** Delete objects whose owners are gone, and finish foreground and orphan deletions. Default true. */
+  /** Delete objects whose owners are gone. Default true. */
   garbageCollection?: boolean;
   /** Objects get metadata.managedFields when they are created, not only when they are applied. Default true. */
   managedFields?: boolean;

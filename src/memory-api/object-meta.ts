@@ -107,34 +107,22 @@ function validateOwners(owners: OwnerReference[]): FieldError[] {
     }
     if (owner.apiVersion === 'v1' && owner.kind === 'Event') {
       const detail = '/v1, Kind=Event is disallowed from being an owner';
-      errors.push({ type: 'Invalid', field: 'metadata.ownerReferences', value: goOwner(owner), detail });
+      errors.push(invalidField('metadata.ownerReferences', owner, detail));
     }
     if (owner.controller !== true) continue;
     const current = `${owner.kind}/${owner.name}`;
     if (controller !== '') {
       const detail = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${current}`;
-      const value = `[]v1.OwnerReference{${owners.map(goOwner).join(', ')}}`;
-      errors.push({ type: 'Invalid', field: 'metadata.ownerReferences', value, detail });
+      errors.push(invalidField('metadata.ownerReferences', owners, detail));
     } else controller = current;
   }
   return errors;
 }
 
-/** Go prints the struct; pointers show as addresses, which differ in every run. */
-function goOwner({ apiVersion, kind, name, uid, controller, blockOwnerDeletion }: OwnerReference): string {
-  const pointer = (value: unknown) => (value === undefined ? '(*bool)(nil)' : '(*bool)(0xc000000000)');
-  return `v1.OwnerReference{APIVersion:${goQuote(apiVersion)}, Kind:${goQuote(kind)}, Name:${goQuote(name)}, UID:${goQuote(uid)}, Controller:${pointer(controller)}, BlockOwnerDeletion:${pointer(blockOwnerDeletion)}}`;
-}
-
 function validateFinalizers(finalizers: string[]): FieldError[] {
-  const errors = finalizers.flatMap((name) =>
+  return finalizers.flatMap((name) =>
     checkQualifiedName(name).map((why) => invalidField('metadata.finalizers', name, why)),
   );
-  if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
-    const why = 'finalizer orphan and foregroundDeletion cannot be both set';
-    errors.push(invalidField('metadata.finalizers', finalizers, why));
-  }
-  return errors;
 }
 
 const standardFinalizers: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);

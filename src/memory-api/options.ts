@@ -68,13 +68,9 @@ function validateDryRun(dryRun: string[]): FieldError[] {
   return dryRun.every((value) => value === 'All') ? [] : [unsupportedField('dryRun', dryRun, ['All'])];
 }
 
-export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';
-
 export interface DeleteOptions {
   gracePeriodSeconds?: number;
   preconditions?: { uid?: string; resourceVersion?: string };
-  orphanDependents?: boolean;
-  propagationPolicy?: PropagationPolicy;
   dryRun: boolean;
 }
 
@@ -83,7 +79,6 @@ interface RawDeleteOptions {
   apiVersion?: unknown;
   gracePeriodSeconds?: number;
   preconditions?: { uid?: string; resourceVersion?: string };
-  orphanDependents?: boolean;
   propagationPolicy?: string;
   dryRun?: string[];
 }
@@ -93,22 +88,15 @@ export async function deleteOptions(exchange: Exchange): Promise<DeleteOptions> 
   const body = await exchange.body(maxBodyBytes);
   const raw = body.length > 0 ? optionsFromBody(exchange, body) : optionsFromQuery(exchange.query);
   const errors: FieldError[] = [];
-  const policies = ['Foreground', 'Background', 'Orphan'];
-  if (raw.orphanDependents !== undefined && raw.propagationPolicy !== undefined) {
-    const why = 'orphanDependents and deletionPropagation cannot be both set';
-    errors.push(invalidField('propagationPolicy', raw.propagationPolicy, why));
-  }
+  // Both are background deletion here. Orphans are not supported: deleting dependents instead would be a surprise.
+  const policies = ['Background', 'Foreground'];
   if (raw.propagationPolicy !== undefined && !policies.includes(raw.propagationPolicy)) {
-    errors.push(unsupportedField('propagationPolicy', raw.propagationPolicy, [...policies, 'nil']));
+    errors.push(unsupportedField('propagationPolicy', raw.propagationPolicy, policies));
   }
   errors.push(...validateDryRun(raw.dryRun ?? []));
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', errors);
-  const { dryRun, kind: _, apiVersion: __, propagationPolicy, ...rest } = raw;
-  return {
-    ...rest,
-    ...(propagationPolicy === undefined ? {} : { propagationPolicy: propagationPolicy as PropagationPolicy }),
-    dryRun: (dryRun ?? []).length > 0,
-  };
+  const { dryRun, kind: _, apiVersion: __, propagationPolicy: ___, ...rest } = raw;
+  return { ...rest, dryRun: (dryRun ?? []).length > 0 };
 }
 
 function optionsFromBody(exchange: Exchange, body: Buffer): RawDeleteOptions {
@@ -137,7 +125,6 @@ function parseOptions(exchange: Exchange, body: Buffer): unknown {
 
 const optionTypes: Record<string, string> = {
   gracePeriodSeconds: 'number',
-  orphanDependents: 'boolean',
   propagationPolicy: 'string',
   preconditions: 'object',
   dryRun: 'object',
@@ -145,14 +132,12 @@ const optionTypes: Record<string, string> = {
 
 function optionsFromQuery(query: URLSearchParams): RawDeleteOptions {
   const grace = query.get('gracePeriodSeconds');
-  const orphan = query.get('orphanDependents');
   const policy = query.get('propagationPolicy');
   if (grace !== null && !/^[+-]?\d+$/.test(grace)) {
     throw badRequest(`gracePeriodSeconds must be a number, not ${goQuote(grace)}`);
   }
   return {
     ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
-    ...(orphan === null ? {} : { orphanDependents: orphan !== 'false' && orphan !== '0' }),
     ...(policy === null ? {} : { propagationPolicy: policy }),
     dryRun: query.getAll('dryRun'),
   };

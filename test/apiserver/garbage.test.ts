@@ -1,4 +1,4 @@
-/** Owner references over the API: background, foreground and orphan deletion, also after a restart. */
+/** Owner references over the API: background deletion, also after a restart. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,19 +17,9 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-async function make(
-  name: string,
-  owners: { uid: string; name: string; block?: boolean }[] = [],
-  finalizers: string[] = [],
-) {
-  const ownerReferences = owners.map(({ uid, name: owner, block }) => ({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    name: owner,
-    uid,
-    ...(block === undefined ? {} : { blockOwnerDeletion: block }),
-  }));
-  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ownerReferences, finalizers } };
+async function make(name: string, owners: { uid: string; name: string }[] = []) {
+  const ownerReferences = owners.map((owner) => ({ apiVersion: 'v1', kind: 'ConfigMap', ...owner }));
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ownerReferences } };
   const { json } = await client.call({ method: 'POST', path: maps, body });
   return { uid: json.metadata.uid as string, name };
 }
@@ -70,47 +60,11 @@ test('an object with another owner is kept, without the reference to the deleted
   expect(json.metadata.ownerReferences).toEqual([expect.objectContaining({ name: 'two' })]);
 });
 
-test('foreground deletion deletes the owner last', async () => {
-  const owner = await make('owner');
-  await make('child', [{ ...owner, block: true }], ['test/hold']);
-  const childMarked = until(server, ({ type, key }) => type === 'updated' && key.name === 'child');
-  const { json } = await remove('owner', 'Foreground');
-  expect(json.metadata.finalizers).toEqual(['foregroundDeletion']);
-  await childMarked;
-  expect((await get('owner')).code).toBe(200);
-  const ownerGone = gone('owner');
-  await client.call({
-    method: 'PATCH',
-    path: `${maps}/child`,
-    body: { metadata: { finalizers: null } },
-    headers: { 'content-type': 'application/merge-patch+json' },
-  });
-  await ownerGone;
-  expect((await get('child')).code).toBe(404);
-});
-
-test('a cycle of owners can be deleted in the foreground', async () => {
-  const a = await make('a');
-  const b = await make('b', [{ ...a, block: true }]);
-  await client.call({
-    method: 'PATCH',
-    path: `${maps}/a`,
-    body: { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', ...b, blockOwnerDeletion: true }] } },
-    headers: { 'content-type': 'application/merge-patch+json' },
-  });
-  const both = [gone('a'), gone('b')];
-  await remove('a', 'Foreground');
-  await Promise.all(both);
-});
-
-test('orphan deletion keeps dependents without their owner reference', async () => {
-  const owner = await make('owner');
-  await make('child', [owner]);
-  const ownerGone = gone('owner');
-  await remove('owner', 'Orphan');
-  await ownerGone;
-  const { json } = await get('child');
-  expect(json.metadata.ownerReferences).toBeUndefined();
+test('an orphan deletion is rejected, and nothing is deleted', async () => {
+  await make('child', [await make('owner')]);
+  const { code, json } = await remove('owner', 'Orphan');
+  expect([code, json.details.causes[0].field]).toEqual([422, 'propagationPolicy']);
+  expect((await get('child')).code).toBe(200);
 });
 
 test('an object whose owner never existed, or has another uid, is deleted', async () => {

@@ -1,65 +1,41 @@
 /** The garbage collector's index of dependents by the uid of their owner. */
-import type { KubeObject, OwnerReference } from '../../api/object.js';
 import { type Key, keyText } from '../store/store.js';
 
-export interface Dependent {
-  key: Key;
-  owners: OwnerReference[];
-}
-
 export class Dependents {
-  readonly #byKey = new Map<string, Dependent>();
-  readonly #byOwner = new Map<string, Map<string, Dependent>>();
+  /** Uids of the owners of each object that has some. */
+  readonly #owners = new Map<string, string[]>();
+  readonly #byOwner = new Map<string, Map<string, Key>>();
 
-  /** Records an object. Returns its previous owners where they changed, else undefined. */
-  set(key: Key, { metadata }: KubeObject): OwnerReference[] | undefined {
-    const owners = metadata.ownerReferences ?? [];
+  /** Records the owners of an object. Returns whether they changed. */
+  set(key: Key, owners: string[]): boolean {
     const text = keyText(key);
-    const known = this.#byKey.get(text);
-    if (isSameOwners(known?.owners ?? [], owners)) return undefined;
-    const before = this.delete(key);
-    const dependent = { key, owners };
-    if (owners.length > 0) this.#byKey.set(text, dependent);
-    for (const { uid } of owners) {
-      const siblings = this.#byOwner.get(uid) ?? new Map<string, Dependent>();
-      siblings.set(text, dependent);
-      this.#byOwner.set(uid, siblings);
+    if ((this.#owners.get(text) ?? []).join() === owners.join()) return false;
+    this.delete(key);
+    if (owners.length > 0) this.#owners.set(text, owners);
+    for (const owner of owners) {
+      const siblings = this.#byOwner.get(owner) ?? new Map<string, Key>();
+      this.#byOwner.set(owner, siblings.set(text, key));
     }
-    return before;
+    return true;
   }
 
   has(key: Key): boolean {
-    return this.#byKey.has(keyText(key));
+    return this.#owners.has(keyText(key));
   }
 
   /** Removes an object and returns its owners. */
-  delete(key: Key): OwnerReference[] {
+  delete(key: Key): string[] {
     const text = keyText(key);
-    const known = this.#byKey.get(text);
-    if (known === undefined) return [];
-    this.#byKey.delete(text);
-    for (const { uid } of known.owners) {
-      const siblings = this.#byOwner.get(uid);
-      if (siblings?.delete(text) && siblings.size === 0) this.#byOwner.delete(uid);
+    const owners = this.#owners.get(text) ?? [];
+    this.#owners.delete(text);
+    for (const owner of owners) {
+      const siblings = this.#byOwner.get(owner);
+      if (siblings?.delete(text) && siblings.size === 0) this.#byOwner.delete(owner);
     }
-    return known.owners;
+    return owners;
   }
 
-  of(ownerUid: string): Dependent[] {
-    return [...(this.#byOwner.get(ownerUid)?.values() ?? [])];
+  of(owner: string): Key[] {
+    return [...(this.#byOwner.get(owner)?.values() ?? [])];
   }
-
-  /** Dependents that block the foreground deletion of their owner. */
-  blocking(ownerUid: string): Dependent[] {
-    return this.of(ownerUid).filter(({ owners }) =>
-      owners.some(({ uid, blockOwnerDeletion }) => uid === ownerUid && blockOwnerDeletion === true),
-    );
-  }
-}
-
-function isSameOwners(a: OwnerReference[], b: OwnerReference[]): boolean {
-  return (
-    a.length === b.length &&
-    a.every(({ uid, blockOwnerDeletion }, at) => uid === b[at]!.uid && blockOwnerDeletion === b[at]!.blockOwnerDeletion)
-  );
 }

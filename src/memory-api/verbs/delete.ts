@@ -20,9 +20,8 @@ export async function deleteOne(request: VerbRequest, context: DeleteContext): P
   const options = await deleteOptions(exchange);
   const { object, stored, isGone } = await deleteObject(request, context, info.name, options);
   if (!isGone || resource.deletion?.returnsObject === true) {
-    const code = !isGone && options.orphanDependents === false ? 202 : 200;
-    if (stored !== undefined && !isGone) respondStored(request, code, stored);
-    else respondObject(request, code, object);
+    if (stored !== undefined && !isGone) respondStored(request, 200, stored);
+    else respondObject(request, 200, object);
     return;
   }
   respondOther(exchange, 200, success(request, object));
@@ -118,9 +117,6 @@ export function markDeleted(
   const requested = options.gracePeriodSeconds;
   const grace =
     resource.deletion?.gracePeriodSeconds?.(old, requested === undefined || requested >= 0 ? requested : 1) ?? 0;
-  const finalizers = finalizersFor(options, metadata.finalizers ?? []);
-  if (finalizers.length > 0) metadata.finalizers = finalizers;
-  else delete metadata.finalizers;
   const pending = old.metadata.deletionGracePeriodSeconds;
   if (old.metadata.deletionTimestamp === undefined) {
     metadata.deletionTimestamp = rfc3339(now + grace * 1000);
@@ -138,14 +134,6 @@ export function markDeleted(
   }
   resource.deletion?.begin?.(object);
   return object;
-}
-
-/** The garbage collector handles Orphan and Foreground by their finalizers. */
-function finalizersFor({ propagationPolicy, orphanDependents }: DeleteOptions, present: string[]): string[] {
-  if (propagationPolicy === undefined && orphanDependents === undefined) return present;
-  const others = present.filter((name) => name !== 'orphan' && name !== 'foregroundDeletion');
-  if (propagationPolicy === 'Orphan' || orphanDependents === true) return [...others, 'orphan'];
-  return propagationPolicy === 'Foreground' ? [...others, 'foregroundDeletion'] : others;
 }
 
 async function carryOut(
