@@ -1,6 +1,4 @@
 /** Validation errors with the wording of Kubernetes: a path, a type, a value and a detail. */
-import { goQuote } from '../go/quote.js';
-import { goSyntax } from '../go/syntax.js';
 
 export type FieldErrorType =
   | 'Required'
@@ -17,7 +15,7 @@ export type FieldErrorType =
 export interface FieldError {
   type: FieldErrorType;
   field: string;
-  /** The offending value, already rendered as Go would print it; absent where the type shows none. */
+  /** The offending value, as JSON; absent where the type shows none. */
   value?: string;
   detail: string;
 }
@@ -69,16 +67,17 @@ export function forbiddenField(field: string, detail: string): FieldError {
 }
 
 export function invalidField(field: string, value: unknown, detail: string): FieldError {
-  return { type: 'Invalid', field, value: goValue(value), detail };
+  return { type: 'Invalid', field, value: JSON.stringify(value ?? null), detail };
 }
 
 export function duplicateField(field: string, value: unknown, detail = ''): FieldError {
-  return { type: 'Duplicate', field, value: goValue(value), detail };
+  return { type: 'Duplicate', field, value: JSON.stringify(value ?? null), detail };
 }
 
 export function unsupportedField(field: string, value: unknown, supported: readonly string[]): FieldError {
-  const detail = supported.length === 0 ? '' : `supported values: ${supported.map(goQuote).join(', ')}`;
-  return { type: 'NotSupported', field, value: goValue(value), detail };
+  const detail =
+    supported.length === 0 ? '' : `supported values: ${supported.map((each) => JSON.stringify(each)).join(', ')}`;
+  return { type: 'NotSupported', field, value: JSON.stringify(value ?? null), detail };
 }
 
 export function tooLongField(field: string, maxBytes: number): FieldError {
@@ -87,15 +86,4 @@ export function tooLongField(field: string, maxBytes: number): FieldError {
 
 export function tooManyField(field: string, actual: number, max: number): FieldError {
   return { type: 'TooMany', field, value: `${actual}`, detail: `must have at most ${max} items` };
-}
-
-/**
- * A value as Go prints it in such messages: strings quoted, lists of strings with their type, maps as Go would write
- * them.
- */
-function goValue(value: unknown): string {
-  if (value === null || value === undefined) return '"null"';
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string'))
-    return `[]string{${value.map(goQuote).join(', ')}}`;
-  return typeof value === 'string' ? goQuote(value) : goSyntax(value);
 }

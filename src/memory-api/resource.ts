@@ -129,5 +129,5 @@ export interface Decoded {
   unknownFields: string[];
 }
 
-/** The data cannot be this kind: `json: cannot unmarshal number into Go struct field ConfigMap.data of type string`. */
+/** The data cannot be this kind: `cannot unmarshal number into field data.k of type string`. */
 export class DecodeError extends Error {}

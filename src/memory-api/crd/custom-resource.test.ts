@@ -136,7 +136,7 @@ describe('custom resources', () => {
     expect(widgets!.strategy.validateCreate(widget(spec)).map(fieldErrorText)).toEqual([
       'spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1',
       'spec.code: Too long: may not be more than 4 bytes',
-      'spec.parts[1]: Duplicate value: map[string]interface {}{"name":"x"}',
+      'spec.parts[1]: Duplicate value: {"name":"x"}',
       'spec.set[1]: Duplicate value: "a"',
     ]);
   });

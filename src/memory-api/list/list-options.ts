@@ -34,9 +34,8 @@ export function listOptions(query: URLSearchParams, isWatch: boolean): ListOptio
 
 function integer(text: string | null): number | undefined {
   if (text === null || text === '') return undefined;
-  if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${goQuote(text)}: invalid syntax`);
-  const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw badRequest(`strconv.ParseInt: parsing ${goQuote(text)}: value out of range`);
+  const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(value)) throw badRequest(`${goQuote(text)} is not a valid number`);
   return value;
 }
 

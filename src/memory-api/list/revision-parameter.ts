@@ -7,10 +7,7 @@ import { plainInternal, timeout } from '../status-error.js';
 /** 0 where it is absent, empty or 0: any revision. */
 export function parseRevision(text: string | null): number {
   if (text === null || text === '') return 0;
-  if (!/^\d+$/.test(text)) {
-    const why = `strconv.ParseUint: parsing ${goQuote(text)}: invalid syntax`;
-    throw plainInternal(`resourceVersion: Invalid value: ${goQuote(text)}: ${why}`);
-  }
+  if (!/^\d+$/.test(text)) throw plainInternal(`resourceVersion: Invalid value: ${goQuote(text)}: must be a number`);
   return Number(text);
 }
 

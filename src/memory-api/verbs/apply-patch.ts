@@ -50,19 +50,12 @@ function readApplied(body: Buffer): { value: unknown; complaint: string | undefi
   try {
     const { value, duplicates } = readYaml(body.toString('utf8'));
     const found = value ?? {};
-    if (!isObject(found)) {
-      const why = `cannot unmarshal ${Array.isArray(found) ? 'array' : goName(found)} into Go value of type map[string]interface {}`;
-      throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: json: ${why}`);
-    }
+    if (!isObject(found)) throw badRequest('error decoding YAML: an applied object must be a map');
     return { value: found, complaint: duplicates[0] === undefined ? undefined : convert + duplicates[0] };
   } catch (error) {
     if (error instanceof JsonSyntaxError) throw badRequest(`error decoding YAML: ${convert}${error.message}`);
     throw error;
   }
-}
-
-function goName(value: unknown): string {
-  return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
 function checkPatch({ resource }: VerbRequest, applied: JsonMap): void {

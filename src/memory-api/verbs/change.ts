@@ -120,15 +120,12 @@ function checkRevision(object: KubeObject, current: number, request: VerbRequest
   const given = object.metadata.resourceVersion ?? '';
   if (given === '' || given === '0') {
     if (!resource.strategy.allowUnconditionalUpdate) {
-      const error = {
-        ...invalidField('metadata.resourceVersion', '', 'must be specified for an update'),
-        value: '0x0',
-      };
+      const error = invalidField('metadata.resourceVersion', given, 'must be specified for an update');
       throw invalid({ group: info.apiGroup, kind: info.resource }, info.name, [error]);
     }
     object.metadata.resourceVersion = String(current);
   } else if (!/^\d+$/.test(given)) {
-    throw plainInternal(`strconv.ParseUint: parsing ${goQuote(given)}: invalid syntax`);
+    throw plainInternal(`metadata.resourceVersion must be a number, not ${goQuote(given)}`);
   } else if (Number(given) !== current) throw conflict(about(request), info.name);
 }
 

@@ -136,7 +136,7 @@ describe('access reviews', () => {
     });
     expect((await problem('subjectaccessreviews', { user: 'a' })) as { message: string }).toMatchObject({
       message:
-        '.authorization.k8s.io "" is invalid: spec.resourceAttributes: Invalid value: "null": exactly one of nonResourceAttributes or resourceAttributes must be specified',
+        '.authorization.k8s.io "" is invalid: spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified',
     });
   });
 });

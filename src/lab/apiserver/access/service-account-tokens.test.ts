@@ -29,7 +29,6 @@ beforeEach(() => {
   stored = {
     'serviceaccounts/ns/bot': make('bot', 'sa-uid'),
     'pods/ns/p': make('p', 'pod-uid', { serviceAccountName: 'bot', nodeName: 'n' }),
-    'secrets/ns/s': make('s', 'secret-uid'),
     'nodes//n': make('n', 'node-uid'),
   };
 });
@@ -37,7 +36,7 @@ beforeEach(() => {
 function request(spec: Record<string, unknown> = {}, metadata = {}): KubeObject {
   const sent = { apiVersion: 'v1', kind: 'TokenRequest', metadata: { name: '', ...metadata }, spec } as KubeObject;
   const account = accountFor(sent, 'ns', 'bot', objects);
-  return answerRequest(completeRequest(sent, account, issuer, now), account, { tokens, objects, issuer, nowMs: now });
+  return answerRequest(completeRequest(sent, account, issuer, now), account, { tokens, objects, nowMs: now });
 }
 
 const tokenOf = (object: KubeObject) => (object.status as { token: string }).token;
@@ -63,15 +62,11 @@ describe('a token request', () => {
     });
   });
 
-  test('a token bound to a pod names its node too; that of the default mount is valid for a year and warns after an hour', () => {
+  test('a token bound to a pod names its node too', () => {
     const claims = TokenSigner.peek(tokenOf(request({ ...to('Pod', 'p', 'pod-uid'), expirationSeconds: 3607 })));
     expect(claims).toMatchObject({
-      exp: now / 1000 + 365 * 86_400,
-      'kubernetes.io': {
-        pod: { name: 'p', uid: 'pod-uid' },
-        node: { name: 'n', uid: 'node-uid' },
-        warnafter: now / 1000 + 3607,
-      },
+      exp: now / 1000 + 3607,
+      'kubernetes.io': { pod: { name: 'p', uid: 'pod-uid' }, node: { name: 'n', uid: 'node-uid' } },
     });
   });
 
@@ -130,12 +125,6 @@ describe('a token', () => {
       to('Pod', 'p'),
       () => (stored['pods/ns/p'] = make('p', 'new')),
       'pod UID (new) does not match service account pod ref claim (pod-uid)',
-    ],
-    [
-      'with its secret',
-      to('Secret', 's'),
-      () => delete stored['secrets/ns/s'],
-      'service account token has been invalidated',
     ],
     ['with its node', to('Node', 'n'), () => delete stored['nodes//n'], 'service account token has been invalidated'],
   ])('a token becomes invalid %s', (_name, spec, happens, message) => {

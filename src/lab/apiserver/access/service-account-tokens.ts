@@ -1,6 +1,6 @@
 /**
- * Tokens of service accounts: issues them and checks their claims. A token names its account, and the pod,
- * secret or node it is bound to, by uid: it becomes invalid when one of them is deleted.
+ * Tokens of service accounts: issues them and checks their claims. A token names its account, and the pod
+ * or node it is bound to, by uid: it becomes invalid when one of them is deleted.
  */
 import type { KubeObject } from '../../../api/object.js';
 import type { Clock } from '../../../clock.js';
@@ -21,10 +21,7 @@ interface Bound {
   namespace: string;
   serviceaccount: Ref;
   pod?: Ref;
-  secret?: Ref;
   node?: Ref;
-  /** Seconds since the epoch after which use of the token is a sign of a client that does not refresh it. */
-  warnafter?: number;
 }
 
 interface PublicClaims {
@@ -37,10 +34,9 @@ interface PublicClaims {
   jti: string;
 }
 
-export interface Grant extends Omit<Bound, 'warnafter'> {
+export interface Grant extends Bound {
   audiences: string[];
   seconds: number;
-  warnAfterSeconds?: number;
 }
 
 export interface ServiceAccountTokensOptions {
@@ -62,7 +58,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
 
   constructor(private readonly options: ServiceAccountTokensOptions) {}
 
-  issue({ audiences, seconds, warnAfterSeconds, ...bound }: Grant): string {
+  issue({ audiences, seconds, ...bound }: Grant): string {
     const { signer, issuer, clock, random } = this.options;
     const now = Math.floor(clock.now() / 1000);
     const claims: PublicClaims = {
@@ -74,8 +70,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
       nbf: now,
       sub: serviceAccountUserName(bound.namespace, bound.serviceaccount.name),
     };
-    const warnafter = warnAfterSeconds === undefined ? {} : { warnafter: now + warnAfterSeconds };
-    return signer.sign({ ...claims, 'kubernetes.io': { ...bound, ...warnafter } });
+    return signer.sign({ ...claims, 'kubernetes.io': bound });
   }
 
   authenticate(token: string, audiences: string[]): TokenIdentity | undefined {
@@ -109,7 +104,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     return claims;
   }
 
-  private checkBound({ namespace, serviceaccount, secret, pod, node }: Bound): void {
+  private checkBound({ namespace, serviceaccount, pod, node }: Bound): void {
     const account = this.find('serviceaccounts', namespace, serviceaccount.name);
     if (account === undefined) throw new TokenRejected(`serviceaccounts "${serviceaccount.name}" not found`);
     if (account.metadata.uid !== serviceaccount.uid)
@@ -118,7 +113,6 @@ export class ServiceAccountTokens implements TokenAuthenticator {
       );
     if (this.isGone(account))
       throw new TokenRejected(`service account ${namespace}/${serviceaccount.name} has been deleted`);
-    if (secret !== undefined) this.checkRef('secret', 'secrets', namespace, secret);
     if (pod !== undefined) this.checkRef('pod', 'pods', namespace, pod);
     // With a pod the node is informational only.
     else if (node !== undefined) this.checkRef('node', 'nodes', '', node);

@@ -1,4 +1,4 @@
-/** serviceaccounts/NAME/token: issues a token for a service account, bound to a pod, a secret or a node if requested. */
+/** serviceaccounts/NAME/token: issues a token for a service account, bound to a pod or a node if requested. */
 import type { KubeObject } from '../../../api/object.js';
 import { rfc3339 } from '../../../clock.js';
 import { goQuote } from '../../../go/quote.js';
@@ -23,23 +23,16 @@ export interface TokenRequestSpec {
 export interface TokenRequestOptions {
   tokens: ServiceAccountTokens;
   objects: Objects;
-  issuer: string;
   nowMs: number;
 }
 
 const minSeconds = 600;
 const defaultSeconds = 3600;
-/**
- * What the default mount asks for: such tokens are valid for a year, for clients that never reload them, and warn after
- * this time.
- */
-const mountedSeconds = 3607;
-const extendedSeconds = 365 * 24 * 3600;
 
 export const tokenRequestKind = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 
 /** What a token may be bound to: kind → resource. */
-const boundKinds: Record<string, string> = { Pod: 'pods', Secret: 'secrets', Node: 'nodes' };
+const boundKinds: Record<string, string> = { Pod: 'pods', Node: 'nodes' };
 
 /** The account, after the names in body and path were compared. Throws 404, 422. */
 export function accountFor(request: KubeObject, namespace: string, name: string, objects: Objects): KubeObject {
@@ -77,20 +70,15 @@ export function completeRequest(request: KubeObject, account: KubeObject, issuer
 }
 
 export function answerRequest(request: KubeObject, account: KubeObject, options: TokenRequestOptions): KubeObject {
-  const { tokens, issuer, nowMs, objects } = options;
+  const { tokens, nowMs, objects } = options;
   const spec = request.spec as Required<Omit<TokenRequestSpec, 'boundObjectRef'>> & { boundObjectRef: BoundRef | null };
   const bound = spec.boundObjectRef === null ? {} : bind(spec.boundObjectRef, account, objects);
-  const extends_ =
-    bound.pod !== undefined &&
-    spec.expirationSeconds === mountedSeconds &&
-    spec.audiences.every((audience) => audience === issuer);
   const token = tokens.issue({
     namespace: account.metadata.namespace!,
     serviceaccount: ref(account),
     ...bound,
     audiences: spec.audiences,
-    seconds: extends_ ? extendedSeconds : spec.expirationSeconds,
-    ...(extends_ ? { warnAfterSeconds: spec.expirationSeconds } : {}),
+    seconds: spec.expirationSeconds,
   });
   const expirationTimestamp = rfc3339(nowMs + spec.expirationSeconds * 1000);
   return { ...request, status: { token, expirationTimestamp } };
@@ -102,7 +90,7 @@ function checkSeconds(seconds: number): FieldError[] {
   return seconds > 2 ** 32 ? complain('may not specify a duration larger than 2^32 seconds') : [];
 }
 
-function bind(bound: BoundRef, account: KubeObject, objects: Objects): Pick<Grant, 'pod' | 'secret' | 'node'> {
+function bind(bound: BoundRef, account: KubeObject, objects: Objects): Pick<Grant, 'pod' | 'node'> {
   const { kind = '', apiVersion = '', name = '', uid = '' } = bound;
   const resource = apiVersion === 'v1' && Object.hasOwn(boundKinds, kind) ? boundKinds[kind]! : undefined;
   if (resource === undefined) throw badRequest(`cannot bind token to object of type ${apiVersion} ${kind}`);
@@ -120,7 +108,6 @@ function bind(bound: BoundRef, account: KubeObject, objects: Objects): Pick<Gran
       name,
       `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`,
     );
-  if (kind === 'Secret') return { secret: ref(object) };
   if (kind === 'Node') return { node: ref(object) };
   return { pod: ref(object), ...(spec.nodeName ? { node: nodeRef(spec.nodeName, objects) } : {}) };
 }
