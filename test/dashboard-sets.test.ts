@@ -50,8 +50,14 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
     await page.getByRole('list', { name: 'Findings' }).getByText('did you mean "maxPods"?').waitFor();
     for (let at = 0; at < '\nmaxPod: 1'.length; at++) await page.keyboard.press('Backspace');
     await page.getByText('No findings.').waitFor();
+    await page.keyboard.type('\nfoo');
+    await page.getByRole('list', { name: 'Findings' }).getByText("line 2: could not find expected ':'").waitFor();
+    expect(await button('Next: Strategy').isDisabled()).toBe(true);
+    for (let at = 0; at < '\nfoo'.length; at++) await page.keyboard.press('Backspace');
+    await page.getByText('No findings.').waitFor();
     await button('Next: Strategy').click();
 
+    expect(await page.getByLabel('Then soak').first().getAttribute('placeholder')).toBeNull();
     await page.getByRole('group', { name: 'Wave 1' }).getByLabel('Then wait for approval').check();
     await button('Remove wave 2').click();
     await page.getByLabel(/^Unavailable at once/).fill('100%');
@@ -61,6 +67,7 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
     await page.getByText('would be rolled out').waitFor();
     const row = page.getByRole('row', { name: /^maxPods/ });
     expect(await row.innerText()).toMatch(/110\s+150\s+kubelet restart/);
+    await page.getByText('Impact: kubelet restart. Running pods are not affected.').waitFor();
     expect(await page.getByRole('listitem').filter({ hasText: 'Wave 1' }).innerText()).toContain('then approval');
     const rehearsal = page.getByRole('region', { name: 'Rehearsal' });
     const never = () => {};

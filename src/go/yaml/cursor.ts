@@ -89,9 +89,9 @@ export class Cursor {
     if (this.code() === 0x23) this.read(lineRest);
   }
 
-  /** An error of the scanner. Go counts lines from 1 here, and names none for the first. */
-  fail(problem: string): never {
+  /** An error of the scanner. Go counts lines from 1 here, and names none for the first. `at`: where the mistake is, if not here. */
+  fail(problem: string, at: { line: number; column: number } = this): never {
     const where = this.line === 0 ? '' : `line ${this.line + 1}: `;
-    throw new YamlError(`yaml: ${where}${problem}`, this.line, this.column);
+    throw new YamlError(`yaml: ${where}${problem}`, at.line, at.column);
   }
 }

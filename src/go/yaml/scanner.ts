@@ -70,7 +70,7 @@ export class Scanner {
   private isValid(key: SimpleKey): boolean {
     if (!key.possible) return false;
     if (key.line < this.cursor.line || key.index + maxKeyLength < this.cursor.index) {
-      if (key.required) this.cursor.fail("could not find expected ':'");
+      if (key.required) this.cursor.fail("could not find expected ':'", key);
       key.possible = false;
       return false;
     }
@@ -178,7 +178,7 @@ export class Scanner {
   private removeKey(): void {
     const key = this.keys[this.keys.length - 1]!;
     if (!key.possible) return;
-    if (key.required) this.cursor.fail("could not find expected ':'");
+    if (key.required) this.cursor.fail("could not find expected ':'", key);
     key.possible = false;
     this.keyByToken.delete(key.tokenNumber);
   }

@@ -85,7 +85,7 @@ describe('what Go refuses, in its words', () => {
       2,
       1,
     ],
-    ['a line without a colon', 'a: 1\nb\n', "yaml: line 3: could not find expected ':'", 3, 1],
+    ['a line without a colon', 'a: 1\nb\n', "yaml: line 3: could not find expected ':'", 2, 1],
     ['two colons', 'a: b: c\n', 'yaml: mapping values are not allowed in this context', 1, 5],
     ['a list on the line of its key', 'a: - b\n', 'yaml: block sequence entries are not allowed in this context', 1, 4],
     ['wrong indentation', 'a:\n  b: 1\n c: 2\n', 'yaml: line 2: did not find expected key', 3, 2],

@@ -48,17 +48,28 @@ function findingsFor(text: string, unset: readonly string[], minor: Minor): Text
     ? `${head}${lines.map((line) => indent + line).join('\n')}\n`
     : head.replace(/config:\n$/, '');
   const overlay = `${config}${unset.length === 0 ? '' : `unset: ${JSON.stringify(unset)}\n`}`;
-  return checkOverlay(overlay, { minor, local: [] }).findings.map(
-    ({ severity, message, remedy, line, column, path }) => {
-      const inText = line !== undefined && line > headLines && line <= headLines + lines.length && hasContent(text);
-      const about = inText || path === '' || message.includes(path) ? '' : `${path}: `;
-      return {
-        severity,
-        ...(inText && { line: line - headLines, column: Math.max(1, (column ?? 1) - indent.length) }),
-        message: `${about}${message}${remedy === undefined ? '' : ` ${remedy}`}`,
-      };
-    },
-  );
+  return checkOverlay(overlay, { minor, local: [] }).findings.map(({ severity, remedy, path, ...found }) => {
+    // The parser counts the lines of the head too.
+    const message = found.message.replace(/^yaml: (line \d+: )?/, '');
+    const isSyntax = message !== found.message;
+    const place = hasContent(text) ? placeIn(lines, found, { isSyntax }) : undefined;
+    const about = place !== undefined || path === '' || message.includes(path) ? '' : `${path}: `;
+    return { severity, ...place, message: `${about}${message}${remedy === undefined ? '' : ` ${remedy}`}` };
+  });
+}
+
+/** A syntax error may be found only behind the text, where something that it began does not end: then it is in its last line. */
+function placeIn(
+  lines: readonly string[],
+  { line = 0, column = 1 }: Pick<Finding, 'line' | 'column'>,
+  { isSyntax }: { isSyntax: boolean },
+): { line: number; column: number } | undefined {
+  const inText = line - headLines;
+  const last = lines.findLastIndex(hasContent) + 1;
+  if (isSyntax && inText > last) return { line: last, column: 1 };
+  return inText >= 1 && inText <= lines.length
+    ? { line: inText, column: Math.max(1, column - indent.length) }
+    : undefined;
 }
 
 /** Anything but comments and blank lines. */

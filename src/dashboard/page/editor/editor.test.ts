@@ -71,6 +71,15 @@ describe('the check as one types', () => {
     expect(checkText('maxPods: 1\n\tx: 2\n', [], [36])[0]).toMatchObject({ severity: 'error', line: 2 });
   });
 
+  test.each([
+    ['maxPods: 150\nfoo\n', 2, "could not find expected ':'"],
+    ['maxPods: 150\nfoo\nbar: 2\n', 2, "could not find expected ':'"],
+    ['maxPods: 150\nclusterDomain: "a\n\n', 2, 'found unexpected end of stream'],
+    ['maxPods: 1\n\tx: 2\n', 2, 'found a tab character that violates indentation'],
+  ])('counts the lines of the text alone where %j is not YAML', (text, line, message) => {
+    expect(checkText(text, [], [36])).toEqual([expect.objectContaining({ severity: 'error', line, message })]);
+  });
+
   test('reports a path under unset that does not exist, without a place in the text', () => {
     const findings = checkText('', ['noSuchField'], [36]);
     expect(findings).toEqual([

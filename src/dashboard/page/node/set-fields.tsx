@@ -55,7 +55,7 @@ export function SetFields({ node, onClose, onDone }: { node: NodeDetails; onClos
             rows={4}
             value={text}
             spellcheck={false}
-            placeholder="maxPods=150"
+            placeholder="such as maxPods=150"
             required
             onInput={(event) => {
               setText(event.currentTarget.value);

@@ -37,7 +37,7 @@ export function ConfigStep({ problem }: { problem: string | undefined }) {
         field="unset"
         value={unset}
         isCode
-        placeholder="clusterDomain, evictionHard[memory.available]"
+        example="clusterDomain, evictionHard[memory.available]"
         hint="Fields of the local config that are removed."
         onChange={(value) => change({ unset: value })}
       />

@@ -8,13 +8,14 @@ interface Props {
   onChange(value: string): void;
   problem?: string | undefined;
   hint?: ComponentChildren;
-  placeholder?: string;
+  /** Shown while the field is empty, as an example and not as a value. */
+  example?: string;
   isCode?: boolean;
   /** The name of a field of the spec, shown beside the label. */
   field?: string;
 }
 
-export function TextField({ label, value, onChange, problem, hint, field, isCode = false, ...rest }: Props) {
+export function TextField({ label, value, onChange, problem, hint, field, isCode = false, example }: Props) {
   const id = useId();
   return (
     <div class="field">
@@ -22,11 +23,11 @@ export function TextField({ label, value, onChange, problem, hint, field, isCode
         {label} {field && <code class="muted">{field}</code>}
       </label>
       <input
-        {...rest}
         type="text"
         id={id}
         class={isCode ? 'code' : ''}
         value={value}
+        placeholder={example && `such as ${example}`}
         autocomplete="off"
         spellcheck={false}
         aria-invalid={problem !== undefined}

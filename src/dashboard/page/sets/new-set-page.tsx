@@ -108,7 +108,7 @@ function Wizard() {
           ) : (
             <StepBody step={step} problems={problems} yaml={yaml} />
           )}
-          <Neighbours step={step} hasProblems={Object.keys(problems).length > 0} />
+          <Neighbours step={step} />
         </div>
         {step !== 'start' && (
           <aside aria-label="The resulting YAML">
@@ -149,9 +149,7 @@ function Steps({ step }: { step: Step }) {
     <nav aria-label="Steps">
       <ol class="steps">
         {steps.map((one, at) => {
-          const hasProblem =
-            Object.keys(problemsIn(draft.value, one)).length > 0 || (one === 'config' && overlayErrors.value > 0);
-          const isComplete = steps.indexOf(step) > at && !hasProblem;
+          const isComplete = steps.indexOf(step) > at && !hasProblem(one);
           return (
             <li key={one}>
               <a href={stepLink(one)} aria-current={one === step ? 'step' : undefined}>
@@ -165,14 +163,17 @@ function Steps({ step }: { step: Step }) {
   );
 }
 
-function Neighbours({ step, hasProblems }: { step: Step; hasProblems: boolean }) {
+const hasProblem = (step: Step): boolean =>
+  Object.keys(problemsIn(draft.value, step)).length > 0 || (step === 'config' && overlayErrors.value > 0);
+
+function Neighbours({ step }: { step: Step }) {
   const at = steps.indexOf(step);
   const [before, after] = [steps[at - 1], steps[at + 1]];
   return (
     <div class="buttons neighbours">
       {before && <ButtonLink href={stepLink(before)}>Back</ButtonLink>}
       {after && (
-        <Button kind="primary" disabled={hasProblems} onClick={() => navigate(stepLink(after))}>
+        <Button kind="primary" disabled={hasProblem(step)} onClick={() => navigate(stepLink(after))}>
           Next: {titles[after]}
         </Button>
       )}

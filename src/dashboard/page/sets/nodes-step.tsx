@@ -38,7 +38,7 @@ export function NodesStep({ problems }: { problems: Problems }) {
       <TextField
         label="Name"
         value={name}
-        placeholder="gpu"
+        example="gpu"
         problem={name === '' ? undefined : problems.name}
         hint={nameHint()}
         onChange={(value) => change({ name: value })}
@@ -48,7 +48,7 @@ export function NodesStep({ problems }: { problems: Problems }) {
         field="selector"
         value={selector}
         isCode
-        placeholder="pool=gpu"
+        example="pool=gpu"
         problem={selector === '' ? undefined : problems.selector}
         hint="As in kubectl -l: pool=gpu, zone in (a,b), !old"
         onChange={(value) => change({ selector: value })}

@@ -64,7 +64,7 @@ export function Rehearsal({ yaml }: { yaml: string }) {
         <TextField
           label="Nodes that fail"
           value={fail}
-          placeholder="5%"
+          example="5%"
           hint="A number or percentage; empty: none."
           onChange={setFail}
         />

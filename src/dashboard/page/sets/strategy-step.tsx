@@ -144,7 +144,7 @@ function WaveRow({ wave, at, problems }: { wave: WaveDraft; at: number; problems
       <TextField
         label="Then soak"
         value={wave.soak}
-        placeholder="10m"
+        hint="Such as 10m; empty: no soak."
         problem={problems[`waves[${at}].soak`]}
         onChange={(soak) => set({ soak })}
       />
