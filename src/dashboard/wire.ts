@@ -22,7 +22,7 @@
 
 import type { NodeConfigSetStatus, SetRevision, WaveStatus } from '../api/node-config-set.js';
 import type { HistoryEntry } from '../fleet/config-history.js';
-import type { Preview } from '../fleet/preview.js';
+import type { ImpactSentence, Preview } from '../fleet/preview.js';
 import type { NodeState } from '../fleet/state-text.js';
 import type { RolloutPlan } from '../rollout/plan-output.js';
 
@@ -316,10 +316,7 @@ export interface ConfigDiff {
   from: string;
   to: string;
   changes: FieldDiff[];
-  /** The most demanding class. */
-  needs: Needs;
-  /** Effect on running pods, in a sentence; empty if it is not known. */
-  pods: string;
+  impact: ImpactSentence;
 }
 
 export interface FieldDiff {

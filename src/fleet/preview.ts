@@ -29,6 +29,8 @@ import type { NodeFacts } from '../config/node-facts.js';
 import { sameValue } from '../config/same-value.js';
 import { shapeOf } from '../config/shape.js';
 
+export type { ImpactSentence } from '../config/impact-sentence.js';
+
 export interface FieldChange extends Change, Impact {
   /** The new config does not set the field, so it gets the default of the kubelet. */
   dropped?: true;
@@ -194,31 +196,4 @@ export function owedBy({ changes }: Pick<Preview, 'changes'>, { pods }: NodeFact
   if (owing.length === 0) return undefined;
   const needs = owedActions.filter((one) => owing.some((change) => change.needs === one));
   return { needs, fields: owing.map(({ path }) => path) };
-}
-
-/** Undefined where nothing was established: then nothing is said. */
-export function podsText(effect: PodsEffect): string | undefined {
-  switch (effect.kind) {
-    case 'unaffected':
-      return 'Running pods are not affected.';
-    case 'new containers only':
-      return 'Running pods keep the old value until they are created again.';
-    case 'may be evicted':
-      return 'Running pods may be evicted.';
-    case 'fail admission':
-      return failuresText(effect.pods.map(({ pod, reason }) => `${pod} (${reason})`));
-    case 'unknown':
-      return undefined;
-  }
-}
-
-const mostNames = 5;
-
-function failuresText(names: string[]): string | undefined {
-  if (names.length === 0) return undefined;
-  const rest = names.length - mostNames;
-  const shownNames = names.slice(0, mostNames).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
-  return names.length === 1
-    ? `One running pod will fail, because the kubelet rejects it at the restart: ${shownNames}.`
-    : `${names.length} running pods will fail, because the kubelet rejects them at the restart: ${shownNames}.`;
 }

@@ -1,6 +1,7 @@
 /** Changes of a config as people read them: what was, what will be, what each needs on a live node and what it does to pods. */
-import { type ImpactContext, type Needs, needsMeaning } from '../../config/catalogue.js';
-import { type FieldChange, type Preview, podsText, previewChanges, summarize } from '../../fleet/preview.js';
+import type { ImpactContext, Needs } from '../../config/catalogue.js';
+import { impactSentence, podsText } from '../../config/impact-sentence.js';
+import { type FieldChange, type Preview, previewChanges, summarize } from '../../fleet/preview.js';
 import { jsonText } from '../../json.js';
 import { oneLine } from '../../visible-text.js';
 import { createPaint, type Paint, type Terminal, wrap } from './terminal.js';
@@ -35,7 +36,7 @@ export function differencesAsText(differences: Difference[], { columns, paint }:
 export function previewText(preview: Preview, columns: number, paint: Paint = createPaint(false)): string[] {
   if (preview.changes.length === 0) return ['No difference in meaning.'];
   const lines = preview.changes.flatMap((change) => changeText(change, columns, paint));
-  return [...lines, '', ...wrap(impactText(preview), columns).split('\n')];
+  return [...lines, '', ...wrap(impactSentence(preview), columns).split('\n')];
 }
 
 function changeText(
@@ -53,17 +54,6 @@ function changeText(
     ...(risk === undefined ? [] : wrap(`Risk: ${risk}`, columns, '    ').split('\n')),
     ...(atBoot === undefined ? [] : wrap(`A trial cannot find out: ${atBoot}`, columns, '    ').split('\n')),
   ];
-}
-
-function impactText({ needs, pods }: Preview): string {
-  const impact =
-    needs === 'restart'
-      ? 'Impact: kubelet restart.'
-      : needs === 'never'
-        ? `Impact: ${needsMeaning.never.replace(/^Not /, 'cannot be changed ')}`
-        : `Impact: ${needs}. ${needsMeaning[needs]}`;
-  const about = podsText(pods) ?? (needs === 'restart' ? 'The effect on running pods is not known.' : undefined);
-  return about === undefined ? impact : `${impact} ${about}`;
 }
 
 /** A text that is empty, or reads as a map or a list, is quoted. */

@@ -2,17 +2,17 @@
 
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError } from '../../config/decode.js';
+import { impactSentence } from '../../config/impact-sentence.js';
 import { type Minor, newestMinor, parseMinor } from '../../config/model.js';
 import { isOverlay } from '../../config/overlay.js';
 import { documentChanges } from '../../fleet/node-documents.js';
 import { documentOf, readOverlay } from '../../fleet/payload.js';
-import { type FieldChange, podsText, previewOverlays, summarize } from '../../fleet/preview.js';
+import { type FieldChange, previewOverlays, summarize } from '../../fleet/preview.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConfigDiff, FieldDiff } from '../wire.js';
 
 export function diffOf({ from, to, changes }: { from: string; to: string; changes: FieldChange[] }): ConfigDiff {
-  const { needs, pods } = summarize(changes);
-  return { from, to, changes: changes.map(fieldDiff), needs, pods: podsText(pods) ?? '' };
+  return { from, to, changes: changes.map(fieldDiff), impact: impactSentence(summarize(changes)) };
 }
 
 export const fieldDiff = ({ path, before, after, needs, why, risk, dropped }: FieldChange): FieldDiff => ({

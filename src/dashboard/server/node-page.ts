@@ -4,6 +4,7 @@ import { ApiError } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError } from '../../config/decode.js';
 import { isWithin } from '../../config/field-path.js';
+import { impactSentence } from '../../config/impact-sentence.js';
 import type { KubeletConfig } from '../../config/model.js';
 import { isOverlay } from '../../config/overlay.js';
 import { hasFailed, isMark, readHistory, undoTarget } from '../../fleet/config-history.js';
@@ -14,7 +15,7 @@ import { type DocumentName, documentChanges, documentNames, nodeDocument } from 
 import { causeOfError, configEvents, readNodeFacts } from '../../fleet/node-facts.js';
 import { entryBy, historyOf, resultSentence, type ShownEntry } from '../../fleet/node-history.js';
 import { documentOf } from '../../fleet/payload.js';
-import { podsText, summarize } from '../../fleet/preview.js';
+import { summarize } from '../../fleet/preview.js';
 import { readSets } from '../../fleet/read-sets.js';
 import { holdText, owedText, stateSentence, troubleOf } from '../../fleet/state-text.js';
 import { outdatedBy } from '../../rollout/target.js';
@@ -146,10 +147,10 @@ export async function nodeDiff(
   const changes = documentChanges({ before, after, minor, facts });
   const pinned = node.pinnedByFlags ?? [];
   const isPinned = (path: string) => pinned.some((field) => isWithin(path, field));
-  const { needs, pods } = summarize(changes.filter(({ path }) => !isPinned(path)));
+  const impact = impactSentence(summarize(changes.filter(({ path }) => !isPinned(path))));
   const all = diffOf({ from, to, changes });
   const marked = all.changes.map((change) => (isPinned(change.path) ? { ...change, pinnedByFlag: true } : change));
-  return { ...all, changes: marked, needs, pods: podsText(pods) ?? '' };
+  return { ...all, changes: marked, impact };
 }
 
 /** As the kubelet of the node would be started with it; an overlay is merged into its local config. */

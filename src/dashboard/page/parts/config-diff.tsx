@@ -16,9 +16,7 @@ export function ConfigDiffView({ diff }: { diff: ConfigDiff }) {
     return <p class="muted">No difference: the kubelet reads both as the same configuration.</p>;
   return (
     <>
-      <p>
-        Impact: <strong>{needsTexts[diff.needs]}</strong>. {diff.pods}
-      </p>
+      <p>{diff.impact}</p>
       <DataTable
         caption={`Fields that change from ${diff.from} to ${diff.to}`}
         rows={diff.changes}

@@ -14,9 +14,7 @@ export function Differences({ nodes }: { nodes: readonly RolloutPlanNode[] }) {
           title={`Difference on ${names.length} ${names.length === 1 ? 'node' : 'nodes'}${difference === undefined ? ': not known' : ''}`}
         >
           <NodeLinks names={names.slice(0, 10)} total={names.length} />
-          {difference && (
-            <ConfigDiffView diff={{ from: 'what runs', to: 'this set', needs: difference.impact, ...difference }} />
-          )}
+          {difference && <ConfigDiffView diff={{ from: 'what runs', to: 'this set', ...difference }} />}
           {notes.map((text) => (
             <p key={text} class="hint">
               {text}

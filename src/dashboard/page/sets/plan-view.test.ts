@@ -1,7 +1,7 @@
 /** Plans of rollouts as the page groups them. */
 import { expect, test } from 'vitest';
 import type { RolloutPlanNode } from '../../wire.js';
-import { changeGroups, podsText } from './plan-view.js';
+import { changeGroups } from './plan-view.js';
 
 const unaffected = { kind: 'unaffected' } as const;
 const node = (name: string, impact: 'restart' | 'drain'): RolloutPlanNode => ({
@@ -15,8 +15,8 @@ const node = (name: string, impact: 'restart' | 'drain'): RolloutPlanNode => ({
 test('nodes that change in the same way are one group, the largest first', () => {
   const groups = changeGroups([node('a', 'drain'), node('b', 'restart'), node('c', 'restart')]);
   expect(groups.map(({ names, difference }) => [names, difference?.impact])).toEqual([
-    [['b', 'c'], 'restart'],
-    [['a'], 'drain'],
+    [['b', 'c'], 'Impact: kubelet restart. Running pods are not affected.'],
+    [['a'], expect.stringMatching(/^Impact: drain\. The node must be empty: .* Running pods are not affected\.$/)],
   ]);
 });
 
@@ -24,10 +24,4 @@ test('a node whose difference is not known has no impact, and a note that says w
   expect(changeGroups([{ node: 'a', needs: [], notes: ['what it runs is not known'] }])).toEqual([
     { names: ['a'], difference: undefined, notes: ['what it runs is not known'] },
   ]);
-});
-
-test('the effect on running pods is a sentence', () => {
-  expect(podsText(unaffected)).toBe('Running pods are not affected.');
-  const failures = ['x', 'y'].map((pod) => ({ pod, reason: 'OutOfpods' }));
-  expect(podsText({ kind: 'fail admission', pods: failures })).toContain('2 running pods will fail');
 });
