@@ -302,6 +302,17 @@ describe('relet config upgrade-check', () => {
     expect(stdout).toMatch(/^upgrading\.yaml, kubelet 1\.34 to 1\.37: would not start with it \(1 error, /m);
   });
 
+  test('a finding of several configs is printed once, with every place, errors first', () => {
+    const other = file('other.yaml', `${header}\n\neventRecordQPS: 0\n`);
+    const { stdout } = upgrade(other, upgrading, good, '--from=1.34', '--to=1.37');
+    expect(stdout).toMatch(/^upgrading\.yaml:5:16 {2}error {2}featureGates\[ImageVolume\], from 1\.36 on\n/);
+    expect(stdout.match(/ eventRecordQPS, from 1\.37 on$/gm)).toHaveLength(1);
+    expect(stdout).toMatch(/^other\.yaml:5:17 {2}warning.*\n(?: {4}.*\n)* {4}also in upgrading\.yaml:3:17\n/m);
+    expect(stdout.match(/ failCgroupV1, from 1\.35 on$/gm)).toHaveLength(1);
+    expect(stdout).toMatch(/^ {4}also in upgrading\.yaml, good\.yaml$/m);
+    expect(stdout.match(/^\w+\.yaml, kubelet 1\.34 to 1\.37: .*$/gm)).toHaveLength(3);
+  });
+
   test('warnings exit with 0, and with 1 where --strict is given', () => {
     const quiet = ['-', '--from=1.36', '--to=1.37'];
     const config = `${header}eventRecordQPS: 0\n`;
@@ -344,7 +355,7 @@ describe('relet config upgrade-check', () => {
     [['--to=1.37'], 'name a file'],
     [['--to=1.37', '--all', good], 'do not go together'],
     [['--to=1.37', '--all', '--flag=a=b'], '--flag and --local are for files'],
-    [['--to=1.38', good], 'relet knows kubelet 1.11 to 1.37'],
+    [['--to=1.38', good], 'relet supports kubelet 1.11 to 1.37; other versions cannot be checked'],
     [['--to=1.36', '--from=1.36', good], 'must be an earlier version'],
     [['--to=1.11', good], '--to must be 1.12 or later'],
     [['--to=1.37', 'missing.yaml'], 'cannot read missing.yaml'],

@@ -97,6 +97,10 @@ describe('with real nodes', () => {
       expect.objectContaining({ path: 'eventRecordQPS', line: expect.any(Number) }),
     );
     expect(reports[0]).not.toHaveProperty('withoutFlags');
+    const text = (await check('--all', '--to', '1.37')).stdout;
+    expect(text.match(/ failCgroupV1, from 1\.35 on$/gm)).toHaveLength(1);
+    expect(text).toMatch(/^ {4}on node-1, node-2$/m);
+    expect(text).toMatch(/^ {4}on node-1$/m);
     expect((await check('--node', 'node-2', '--to', '1.36', '--strict')).status).toBe(1);
     // Nothing is said about a downgrade.
     for (const to of ['1.32', '1.31'])

@@ -56,7 +56,7 @@ function checkUsage(
   ] as const)
     if (version?.note !== undefined)
       throw new CannotRun(
-        `${name}: relet knows kubelet 1.${oldestMinor} to 1.${newestMinor}; what others change, it cannot tell`,
+        `${name}: relet supports kubelet 1.${oldestMinor} to 1.${newestMinor}; other versions cannot be checked`,
       );
   if (from !== undefined && from.minor >= to.minor)
     throw new CannotRun(`--from 1.${from.minor} must be an earlier version than --to 1.${to.minor}`);

@@ -1,7 +1,8 @@
 /** Output of an upgrade check for people, programs and GitHub. */
 import type { UpgradeFinding, UpgradeResult } from '../../config/upgrade-check.js';
 import { oneLine } from '../../visible-text.js';
-import { hanging, type Terminal } from '../terminal/terminal.js';
+import { someOf } from '../doctor/diagnosis.js';
+import { hanging, type Terminal, wrap } from '../terminal/terminal.js';
 import { annotation, counts, findingBlock, placeOf, titleOf } from './finding-output.js';
 
 /** The result for one document, or for nodes with the same one. */
@@ -46,18 +47,44 @@ export function asJson(reports: readonly UpgradeReport[]): string {
 const isCompared = ({ unknown, upgraded }: Pick<UpgradeReport, 'unknown' | 'upgraded'>): boolean =>
   unknown === undefined && upgraded !== true;
 
+/** Each finding once, with every place that has it, errors first; then a line for each document. */
 export function asText(reports: readonly UpgradeReport[], terminal: Terminal): string {
-  return reports
-    .flatMap((report) => [
-      ...report.findings.map((finding) =>
-        findingBlock(finding.flag ?? placeOf(report.file, finding), finding, terminal, { when: when(finding, report) }),
-      ),
-      hanging(summary(report, terminal), terminal),
-    ])
-    .join('\n');
+  const blocks = findingsIn(reports).map(({ finding, when, places: [first, ...others], nodes }) => {
+    const where = nodes.length > 0 ? `on ${someOf(nodes)}` : `also in ${someOf(others)}`;
+    const isSaid = nodes.length > 0 ? reports.length === 1 : others.length === 0;
+    const block = findingBlock(first!, finding, terminal, { when });
+    return isSaid ? block : `${block}\n${wrap(oneLine(where), terminal.columns, '    ')}`;
+  });
+  return [...blocks, ...reports.map((report) => hanging(summary(report, terminal), terminal))].join('\n');
 }
 
-function when({ change, since, until, severity }: UpgradeFinding, { from }: UpgradeReport): string {
+interface FoundFinding {
+  finding: UpgradeFinding;
+  when: string;
+  places: string[];
+  /** None of files. */
+  nodes: string[];
+}
+
+const severities: readonly UpgradeFinding['severity'][] = ['error', 'warning', 'note'];
+
+function findingsIn(reports: readonly UpgradeReport[]): FoundFinding[] {
+  const all = new Map<string, FoundFinding>();
+  for (const report of reports)
+    for (const finding of report.findings) {
+      const { severity, path, message, remedy } = finding;
+      const when = whenText(finding, report);
+      const key = JSON.stringify([severity, path, message, remedy, when]);
+      const { places, nodes } = all.get(key) ?? { places: [], nodes: [] };
+      const place = finding.flag ?? placeOf(report.file, finding);
+      const unique = [...new Set([...places, place])];
+      all.set(key, { finding, when, places: unique, nodes: [...nodes, ...(report.nodes ?? [])] });
+    }
+  const rank = ({ finding: { severity } }: FoundFinding) => severities.indexOf(severity);
+  return [...all.values()].sort((a, b) => rank(a) - rank(b));
+}
+
+function whenText({ change, since, until, severity }: UpgradeFinding, { from }: UpgradeReport): string {
   if (until !== undefined) return `, until ${version(until)}`;
   if (change === 'deprecated') return '';
   if (severity === 'error' && since === from) return `, in ${version(from)} too`;
@@ -69,7 +96,7 @@ function summary(report: UpgradeReport, { paint }: Terminal): string {
   const name = oneLine(nameOf(report));
   if (unknown !== undefined) return paint.yellow(`${name}: not checked: ${unknown}`);
   if (report.upgraded) return paint.green(`${name}: kubelet ${version(from)} already, nothing to upgrade`);
-  const all = counts(findings, ['error', 'warning', 'note']).join(', ');
+  const all = counts(findings, severities).join(', ');
   const flags = report.withoutFlags ? '; flags of the kubelet are not known' : '';
   const head = `${name}, kubelet ${version(from)} to ${version(to)}:`;
   const tail = `${all === '' ? '' : ` (${all})`}${flags}`;
@@ -97,7 +124,7 @@ export function asGithub(reports: readonly UpgradeReport[]): string {
         ...(notChecked ? [notChecked] : []),
         ...findings.map((finding) => {
           const at = finding.flag === undefined ? (nodes === undefined ? finding.file : undefined) : undefined;
-          const title = `${whose}${titleOf(finding)}${when(finding, report)}`;
+          const title = `${whose}${titleOf(finding)}${whenText(finding, report)}`;
           const message = `kubelet ${version(from)} to ${version(to)}: ${finding.message}`;
           return annotation(at ?? file, { ...finding, message }, title);
         }),
