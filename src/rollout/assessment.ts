@@ -6,6 +6,7 @@ import { setProgressReasons, setReadyReasons, setStalledReasons } from '../api/c
 import type { NodeConfigCondition } from '../api/node-config.js';
 import type { NodeConfigSet, NodeConfigSetStatus } from '../api/node-config-set.js';
 import { oneLine } from '../visible-text.js';
+import { nodesUntil, untilNextStop } from './next-stop.js';
 
 /**
  * Transitions: unseen ─► progressing ─► complete or stopped; a changed spec, or a retry, leads back to unseen or progressing.
@@ -48,19 +49,24 @@ export const hasNoNodes = (reason: string): boolean => reason === setReadyReason
 export const drainRoleRemedy =
   "'kubectl apply -k deploy/drain/', or the chart's controller.drain.enabled, gives the controller the role relet:controller-drain";
 
+/** The wave whose approval is asked for. */
+export const waitingWave = ({ waves, wave = 1 }: NodeConfigSetStatus): number =>
+  waves?.find(({ state }) => state === 'AwaitingApproval')?.wave ?? wave;
+
 /** Next action of a person; undefined if none is needed. */
-export function nextStep(
-  { metadata: { name }, status = {} }: NodeConfigSet,
-  assessment: Assessment,
-): string | undefined {
+export function nextStep(set: NodeConfigSet, assessment: Assessment): string | undefined {
+  const { status = {} } = set;
+  const { name } = set.metadata;
   if (assessment.kind === 'unseen') return "if this stays so, 'relet doctor' shows whether the controller runs";
   const { reason } = assessment;
   const [first] = status.failedSamples ?? [];
   const why = first === undefined ? '' : `'relet describe ${oneLine(first.name)}' shows why; `;
   switch (reason) {
     case setProgressReasons.approval.reason: {
-      const wave = status.waves?.find(({ state }) => state === 'AwaitingApproval')?.wave ?? status.wave ?? 1;
-      return `'relet rollout approve ${name} --wave ${wave}' starts the next wave, 'relet rollout abort ${name}' stops`;
+      const wave = waitingWave(status);
+      const nodes = nodesUntil(untilNextStop(set, wave));
+      const follows = nodes === 0 ? 'continues' : `changes the next ${nodes === 1 ? 'node' : `${nodes} nodes`}`;
+      return `'relet rollout approve ${name} --wave ${wave}' ${follows}, 'relet rollout abort ${name}' stops`;
     }
     case setProgressReasons.paused.reason:
       return `'relet rollout resume ${name}' continues`;
@@ -103,9 +109,13 @@ export function completionText(status: NodeConfigSetStatus): string | undefined 
 
 /** Counts the nodes that still have a revision that was taken back; or that keep one that was aborted. */
 function rejectedText(status: NodeConfigSetStatus): string {
-  const { selectedNodes = 0, updatedNodes = 0, inTrialNodes = 0, pendingNodes = 0, failedNodes = 0 } = status;
-  const having = updatedNodes + inTrialNodes + pendingNodes + failedNodes;
+  const { selectedNodes = 0 } = status;
+  const having = nodesWithUpdate(status);
   if (status.revisions?.[0]?.outcome === 'Aborted') return `${having} of ${selectedNodes} nodes have it and keep it`;
   if (having > 0) return `${having} of ${selectedNodes} nodes still have it`;
   return status.rollingBack ? 'no node has it any more, the last ones are still returning' : 'no node has it any more';
 }
+
+/** How many nodes have the newest revision, or are about to. */
+export const nodesWithUpdate = (status: NodeConfigSetStatus): number =>
+  (status.updatedNodes ?? 0) + (status.inTrialNodes ?? 0) + (status.pendingNodes ?? 0) + (status.failedNodes ?? 0);

@@ -107,12 +107,12 @@ export function rejected(set: string, state: SetState): string {
   const step = newestStep(state.steps, ['Aborted', 'Undone'], revision);
   const text =
     step === undefined || step.step !== outcome
-      ? `revision ${revision} is ${words[outcome ?? 'Aborted']}`
+      ? `revision ${revision} is ${outcomeWords[outcome ?? 'Aborted']}`
       : stepText(step);
   return `${text}; change the config in the spec, or 'relet rollout retry ${set}'`;
 }
 
-const words = {
+export const outcomeWords = {
   Aborted: 'aborted',
   Undone: 'undone',
   RolledBack: 'rolled back',

@@ -111,6 +111,7 @@ test('a wave without nodes is named, and has neither soak nor approval', () => {
   expect(planText(few, room)).toContain(
     '    node-0\n\nWave 2: no nodes, skipped without soak and approval\n\nWave 3: 1 node\n    node-1',
   );
+  expect(planText(few, room)).toContain('would be rolled out in 3 waves, 1 of them without nodes\n');
   expect(planObject(few)).toMatchObject({ waves: [{ wave: 1 }, { wave: 2, nodes: [], skipped: true }, { wave: 3 }] });
 });
 

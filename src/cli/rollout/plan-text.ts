@@ -88,7 +88,9 @@ function outcomeText({ stalled, rejections, waves, decided }: SetPlan, { paint }
   if (standing.kind === 'noNodes') return paint.yellow('no node selected');
   if (standing.kind === 'nothing') return paint.yellow(`nothing can be changed now: ${oneLine(waiting ?? '')}`);
   if (own === 0) return paint.green('nothing to change');
-  return paint.green(`would be rolled out in ${own} ${own === 1 ? 'wave' : 'waves'}`);
+  const empty = waves.filter(({ isEmpty }) => isEmpty).length;
+  const skipped = empty === 0 ? '' : `, ${empty} of them without nodes`;
+  return paint.green(`would be rolled out in ${own + empty} ${own + empty === 1 ? 'wave' : 'waves'}${skipped}`);
 }
 
 /** `3 nodes (StartWouldFail)`. */

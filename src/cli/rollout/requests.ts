@@ -3,9 +3,15 @@
  * so that the spec stays what is in Git, and a role can allow just this. The controller does it, and removes the request.
  */
 
-import { type NodeConfigSet, nodeConfigSets, type RolloutAction } from '../../api/node-config-set.js';
+import {
+  type NodeConfigSet,
+  type NodeConfigSetStatus,
+  nodeConfigSets,
+  type RolloutAction,
+} from '../../api/node-config-set.js';
 import { rfc3339 } from '../../clock.js';
 import { quotedWhy, whoText } from '../../fleet/node-history.js';
+import { nodesWithUpdate } from '../../rollout/assessment.js';
 import { nextStopText, nodesUntil, untilNextStop } from '../../rollout/next-stop.js';
 import { type ApprovalAsked, approvalFor, requestedRevision } from '../../rollout/requests.js';
 import { newestStep } from '../../rollout/steps.js';
@@ -70,9 +76,13 @@ export const abort = (word: string, options: RequestOptions): Promise<void> => r
 export const retry = (word: string, options: RequestOptions): Promise<void> => request(word, 'Retry', options);
 export const undo = (word: string, options: RequestOptions): Promise<void> => request(word, 'Undo', options);
 
-const questions: Partial<Record<RolloutAction, (revision: string) => string>> = {
+const questions: Partial<Record<RolloutAction, (revision: string, status: NodeConfigSetStatus) => string>> = {
   Retry: (revision) => `Roll revision ${revision} out again, also to the nodes on which it failed?`,
-  Undo: (revision) => `Take revision ${revision} back from all nodes that have it?`,
+  Undo(revision, status) {
+    const nodes = nodesWithUpdate(status);
+    const which = nodes === 0 ? 'all nodes that have it' : nodes === 1 ? 'the node that has it' : `${nodes} nodes`;
+    return `Take revision ${revision} back from ${which}?`;
+  },
 };
 
 /** Consequences of each action. An abort needs no confirmation: it must take effect at once. */
@@ -86,7 +96,7 @@ const request = (word: string, action: RolloutAction, options: RequestOptions): 
   inSession(word, options, async (session, set) => {
     const { name } = set.metadata;
     const revision = requestedRevision(set, action, options.revision);
-    const question = questions[action]?.(revision);
+    const question = questions[action]?.(revision, set.status ?? {});
     if (question !== undefined && !(await confirm(session, `${name}: ${question}`, options.yes)))
       return declined(session);
     const by = await whoAmI(session);

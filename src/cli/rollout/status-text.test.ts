@@ -115,8 +115,11 @@ test('a rollout that halted shows why, the nodes that failed, and three ways on'
 test.each([
   [
     'AwaitingApproval',
-    [{ wave: 1, nodes: 1, assigned: 1, updated: 1, failed: 0, state: 'AwaitingApproval' as const }],
-    "'relet rollout approve gpu --wave 1' starts the next wave",
+    [
+      { wave: 1, nodes: 1, assigned: 1, updated: 1, failed: 0, state: 'AwaitingApproval' as const },
+      { wave: 2, nodes: 8, assigned: 0, updated: 0, failed: 0, state: 'Pending' as const },
+    ],
+    "'relet rollout approve gpu --wave 1' changes the next 7 nodes",
   ],
   ['Paused', [], "'relet rollout resume gpu' continues"],
 ])('a rollout with the reason %s shows the command that lets it continue', (reason, waves, next) => {
@@ -217,4 +220,19 @@ test('a person who approved the wave is named, and whether the API server checke
   );
   expect(lines([approved])).toContain('Last step:   ann (unverified) approved wave 1');
   expect(lines([{ ...approved, step: 'Aborted' }, approved])).not.toContain('Last step');
+});
+
+test('a revision that somebody aborted is called that, and the commands for it are shown once', () => {
+  const message = `ann aborted revision gpu-5t8b9kd2m4: "wrong value"; change the config in the spec, or 'relet rollout retry gpu'`;
+  const at = '2026-03-01T10:25:00Z';
+  const text = page({
+    ...underWay,
+    rejectedRevision: 'gpu-5t8b9kd2m4',
+    revisions: underWay.revisions!.map((one) => ({ ...one, outcome: 'Aborted' })),
+    conditions: [condition('Stalled', 'Aborted', message)],
+    steps: [{ at, step: 'Aborted', revision: 'gpu-5t8b9kd2m4', by: 'ann', why: 'wrong value', verified: true }],
+  });
+  expect(text).toContain('Revision:    gpu-5t8b9kd2m4 (aborted), sets maxPods: 200\n');
+  expect(text).toContain('Because:     ann aborted revision gpu-5t8b9kd2m4: "wrong value"\nNext:');
+  expect(text.match(/rollout retry gpu/g)).toHaveLength(1);
 });

@@ -11,8 +11,17 @@ import {
   type WaveStatus,
 } from '../../api/node-config-set.js';
 import { shortDuration } from '../../go/short-duration.js';
-import { type Assessment, assess, completionText, hasNoNodes, isIdle, nextStep } from '../../rollout/assessment.js';
+import {
+  type Assessment,
+  assess,
+  completionText,
+  hasNoNodes,
+  isIdle,
+  nextStep,
+  waitingWave,
+} from '../../rollout/assessment.js';
 import { leftMs, soakMs } from '../../rollout/estimate.js';
+import { outcomeWords } from '../../rollout/sentences.js';
 import { newestStep, stepText } from '../../rollout/steps.js';
 import { oneLine } from '../../visible-text.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
@@ -100,8 +109,8 @@ function paintAssessment(text: string, assessment: Assessment, paint: Paint): st
 function revisionText({ updateRevision, rejectedRevision, revisions = [] }: NodeConfigSetStatus): string | undefined {
   if (updateRevision === undefined) return undefined;
   const summary = revisions.find(({ revision }) => revision === updateRevision)?.summary;
-  const rejected = rejectedRevision === updateRevision ? ' (rejected)' : '';
-  return oneLine(`${updateRevision}${rejected}${summary === undefined ? '' : `, ${summary}`}`);
+  const outcome = rejectedRevision === updateRevision ? ` (${outcomeWords[revisions[0]?.outcome ?? 'Aborted']})` : '';
+  return oneLine(`${updateRevision}${outcome}${summary === undefined ? '' : `, ${summary}`}`);
 }
 
 function durationText(set: NodeConfigSet, { nowMs, trialMs }: StatusTextOptions): string | undefined {
@@ -149,9 +158,15 @@ function budgetsText({ unavailable, inTrial, failed }: NodeConfigSetStatus): str
   return texts.length === 0 ? undefined : texts.join(', ');
 }
 
+/** Without the commands that are listed under Next. */
 function waitsFor({ status = {} }: NodeConfigSet, assessment: Assessment): string | undefined {
   if (assessment.kind === 'unseen') return 'the controller, which has not seen the newest spec or request yet';
+  if (assessment.reason === setProgressReasons.approval.reason)
+    return `approval of wave ${waitingWave(status)} of revision ${status.updateRevision}`;
   if (assessment.kind === 'stopped') {
+    const { aborted, undone } = setStalledReasons;
+    const step = newestStep(status.steps, ['Aborted', 'Undone'], status.updateRevision);
+    if (step && [aborted, undone].some(({ reason }) => reason === assessment.reason)) return stepText(step);
     // The nodes that failed are listed below, each with its reason.
     const { reason, message } = setStalledReasons.halted;
     const isListed = assessment.reason === reason && (status.failedSamples ?? []).length > 0;

@@ -36,10 +36,14 @@ export function createNarrator(): Narrator {
     tell({ kind: 'line', text });
   };
   let where: SystemDirectory;
+  let hasDashboard = false;
   const crashed = new Set<string>();
   return {
     say: (text) => say(text),
-    dashboard: (url, link) => say(`  dashboard   ${link}`, `  dashboard   ${url}`),
+    dashboard(url, link) {
+      hasDashboard = true;
+      say(`  dashboard   ${link}`, `  dashboard   ${url}`);
+    },
     begin(directory, { settings, network }, again) {
       where = directory;
       const count = settings.nodes === 1 ? '1 node' : `${settings.nodes} nodes`;
@@ -63,7 +67,7 @@ export function createNarrator(): Narrator {
     },
     onStarted(late) {
       for (const name of late) say(`  ${name.padEnd(10)}  not Ready yet; its log: ${where.node(name).log}`);
-      say(nextSteps(where, inBackground));
+      say(nextSteps(where, { inBackground, hasDashboard }));
       tell({ kind: 'started', late: late.length });
     },
     stopping: () => say('stopping …'),
@@ -81,7 +85,10 @@ export const forScreen = (text: string, width: number | undefined): string =>
         .map((line) => (line.startsWith('  export ') ? line : wrapLines(line, width)))
         .join('\n');
 
-function nextSteps(directory: SystemDirectory, inBackground: boolean): string {
+function nextSteps(
+  directory: SystemDirectory,
+  { inBackground, hasDashboard }: { inBackground: boolean; hasDashboard: boolean },
+): string {
   const elsewhere = inBackground ? '' : ', in another terminal';
   const relet = ownName();
   const which = dataDirFlag(directory.dir);
@@ -93,7 +100,7 @@ Try next${elsewhere}; kubectl works too:
   ${relet} set node-1 maxPods=150
   ${relet} describe node-1
 
-${inBackground ? `'${relet} down${which}'` : 'Ctrl-C'} stops it.
+${hasDashboard ? `The link to the dashboard logs in once; '${relet} dashboard' prints another.\n` : ''}${inBackground ? `'${relet} down${which}'` : 'Ctrl-C'} stops it.
 '${relet} up${which}' resumes it; with --fresh it starts over.`;
 }
 

@@ -53,8 +53,8 @@ export function LoginPage() {
       <p class="hint">A token for a service account:</p>
       <CopyCommand command="kubectl create token NAME --namespace NAMESPACE" />
       <p class="hint">
-        On this machine, <code>relet up</code> and <code>relet dashboard</code> print a link that logs in once without a
-        token.
+        On the machine with your kubeconfig, <code>relet dashboard</code> prints a link that logs in once without a
+        token, also beside <code>relet up</code>.
       </p>
     </main>
   );
