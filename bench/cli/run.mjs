@@ -148,15 +148,18 @@ async function fill(url, agent) {
   await Promise.all(Array.from({ length: 16 }, worker));
 }
 
-/** Wall time, and the most memory the process ever had. */
+/** Wall time, CPU time in steps of 10 ms, and the most memory the process ever had. */
 function measure(command, args, more) {
   return new Promise((resolve, reject) => {
     const started = performance.now();
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...env, ...more } });
     let lines = 0;
     let peakKb = 0;
+    let cpuMs = 0;
     const look = () => {
       try {
+        const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1].split(' ');
+        cpuMs = (Number(fields[11]) + Number(fields[12])) * 10;
         peakKb = Math.max(
           peakKb,
           Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0),
@@ -173,7 +176,7 @@ function measure(command, args, more) {
     child.on('close', (status) => {
       clearInterval(often);
       if (status !== 0) reject(new Error(`${command} ${args.join(' ')}: ${status}`));
-      else resolve({ ms: performance.now() - started, peakMb: peakKb / 1024, lines });
+      else resolve({ ms: performance.now() - started, cpuMs, peakMb: peakKb / 1024, lines });
     });
   });
 }
@@ -199,10 +202,13 @@ async function listTimes() {
     console.log(
       `\n${count} nodes of ${JSON.stringify(nodeObject(0)).length} bytes on relet's own server, median of 5 (want: relet get ≤ 110 MB, no slower than kubectl get nodes):`,
     );
+    const base = found['kubectl get nodes'];
     for (const [name, list] of Object.entries(found)) {
-      const [ms, peakMb] = [median(list.map((one) => one.ms)), Math.max(...list.map((one) => one.peakMb))];
+      const of = (field, runs = list) => median(runs.map((one) => one[field]));
+      const timesText = (field) => `${(of(field) / of(field, base)).toFixed(2)} ×`;
+      const peakMb = Math.max(...list.map((one) => one.peakMb));
       console.log(
-        `  ${name.padEnd(28)} ${ms.toFixed(0).padStart(6)} ms   ${peakMb.toFixed(0).padStart(4)} MB   ${list[0].lines} lines`,
+        `  ${name.padEnd(28)} ${of('ms').toFixed(0).padStart(6)} ms ${timesText('ms')}   CPU ${of('cpuMs')} ms ${timesText('cpuMs')}   ${peakMb.toFixed(0).padStart(4)} MB   ${list[0].lines} lines`,
       );
     }
   } finally {

@@ -47,15 +47,13 @@ export function refOf(source: NodeConfigSource | undefined): MergedRef | undefin
   const { configMap, configMapRef } = source ?? {};
   if (configMap) {
     const { namespace, name, kubeletConfigKey, uid, resourceVersion, sha256, mergedDigest } = configMap;
-    return {
-      namespace,
-      name,
-      kubeletConfigKey,
-      ...(uid && { uid }),
-      ...(resourceVersion && { resourceVersion }),
-      ...(sha256 && { sha256 }),
-      ...(mergedDigest && { mergedDigest }),
-    };
+    // Without spreading: a list of thousands of nodes has tens of thousands of references.
+    const ref: MergedRef = { namespace, name, kubeletConfigKey };
+    if (uid) ref.uid = uid;
+    if (resourceVersion) ref.resourceVersion = resourceVersion;
+    if (sha256) ref.sha256 = sha256;
+    if (mergedDigest) ref.mergedDigest = mergedDigest;
+    return ref;
   }
   if (configMapRef) {
     const { namespace, name, uid } = configMapRef;

@@ -245,27 +245,25 @@ export const withLeft = (owed: Owed | undefined, left = owed?.needs.at(-1)): Con
   owed && left && { ...owed, left };
 
 /** Every text on one line; the history is JSON and is read as such. */
-export const readable = (node: ConfiguredNode): ConfiguredNode => {
+export function readable(node: ConfiguredNode): ConfiguredNode {
   const { history, changeResult, changedBy } = node;
-  return { ...texts(node), history, changeResult, changedBy };
-};
+  const read = texts(node);
+  return read === node ? node : { ...read, history, changeResult, changedBy };
+}
 
 /** The value itself where nothing in it changes, as in almost all: there may be thousands of nodes. */
 function texts<T>(value: T): T {
   if (typeof value === 'string') return oneLine(value) as T;
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) {
-    const parts = value.map(texts);
-    return parts.every((part, at) => part === value[at]) ? value : (parts as T);
-  }
-  let isChanged = false;
-  const entries = Object.entries(value).map(([key, part]): [string, unknown] => {
-    const entry: [string, unknown] = [oneLine(key), texts(part)];
-    isChanged ||= entry[0] !== key || entry[1] !== part;
-    return entry;
-  });
-  return isChanged ? (Object.fromEntries(entries) as T) : value;
+  const given = value as Record<string, unknown>;
+  for (const key in given)
+    if (oneLine(key) !== key || texts(given[key]) !== given[key])
+      return (Array.isArray(value) ? value.map(texts) : changedTexts(given)) as T;
+  return value;
 }
+
+const changedTexts = (value: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(value).map(([key, part]) => [oneLine(key), texts(part)]));
 
 /**
  * The state of a node's config, from its assignment and its report. The words are those that `relet get` prints:

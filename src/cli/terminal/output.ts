@@ -47,13 +47,11 @@ export function tableLines<T>(
   { headers = true, widths: before }: TableOptions = {},
 ): string[] {
   const cells = rows.map((row) => columns.map(({ cell }) => oneLine(cell(row)) || '<none>'));
-  const natural = columns.map(({ title, reserve = 0 }, at) =>
-    Math.max(
-      headers ? title.length : 0,
-      ...cells.map((row) => row[at]!.length),
-      ...(before === undefined ? [] : [title.length, reserve, before.get(title) ?? 0]),
-    ),
-  );
+  const natural = columns.map(({ title, reserve = 0 }, at) => {
+    const least = headers ? title.length : 0;
+    const reserved = before === undefined ? 0 : Math.max(title.length, reserve, before.get(title) ?? 0);
+    return cells.reduce((widest, row) => Math.max(widest, row[at]!.length), Math.max(least, reserved));
+  });
   for (const [at, { title }] of columns.entries()) before?.set(title, natural[at]!);
   const widths = width === undefined ? natural : widthsWithin(natural, columns, width);
   const line = (texts: readonly string[], row?: T) =>
