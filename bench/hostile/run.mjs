@@ -1,7 +1,8 @@
 /**
  * What a node, an author or a viewer can make the controller and the dashboard compute: each function that they run on texts of others,
  * on texts that cost it the most. Prints the time at the size and its ratio to that at half of it: 2 is linear, 4 quadratic. Of work with
- * turns of the event loop in between, the longest slice counts.
+ * turns of the event loop in between, the longest slice counts; of a comparison in the dashboard, the longest one of its server, while a
+ * child process compares. Run `npm run build` first.
  *
  *   node bench/hostile/run.mjs [--bytes=100000] [--want=50] [--only=WORD] [--all]
  *
@@ -12,6 +13,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
+import { startDashboard } from './dashboard.mjs';
 import { bodies, overlay, reported, unsets, whole } from './inputs.mjs';
 
 const { values } = parseArgs({
@@ -38,7 +40,6 @@ export { mergeOverlay } from './src/config/merge.js';
 export { upgradeCheck } from './src/config/upgrade-check.js';
 export { isOverlay } from './src/config/overlay.js';
 export { answerFor, drainNeed } from './src/rollout/impact.js';
-export { payloadDiff } from './src/dashboard/server/config-diff.js';
 export { sameMeaning } from './src/fleet/payload.js';
 `;
   const banner = { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" };
@@ -66,7 +67,6 @@ const merge = (files, text) => {
   const local = files.map((one, index) => ({ path: `/${index}`, text: one, ...(index > 0 && { dropIn: true }) }));
   return relet.mergeOverlay({ minor, local, overlay: text, strict: false });
 };
-const diff = (a, b) => relet.payloadDiff({ name: 'a', text: a }, { name: 'b', text: b }, undefined);
 const drain = (text, before) => relet.drainNeed(text, { ...alike, local: small, before });
 
 /** A name; for a size the work and its arguments; and how many kubelets it asks. */
@@ -79,8 +79,6 @@ const works = [
       [`checkOverlay, ${body}`, (size) => [relet.checkOverlay, overlay(body, size, 1), { minor, local: [] }]],
       [`mergeOverlay, ${body}`, (size) => [merge, [whole(body, size / 2, 1)], overlay(body, size / 2, 2)]],
       [`mergeOverlay of drop-ins, ${body}`, (size) => [merge, halves(size), smallOverlay]],
-      [`dashboard diff of configs, ${body}`, (size) => [diff, ...halves(size)]],
-      [`dashboard diff of overlays, ${body}`, (size) => [diff, overlay(body, size / 2, 1), overlay(body, size / 2, 2)]],
       [`set, ${body}`, (size) => [assess, one(size), small]],
       [`set, overlay, ${body}`, (size) => [assess, overlay(body, size, 1), small]],
       [`set, drain, ${body}`, (size) => [drain, ...halves(size)]],
@@ -98,12 +96,23 @@ const works = [
         return [merge, [whole(body, size / 2, 1)], unset(size / 2)];
       },
     ],
-    [`dashboard diff of overlays, ${name}`, (size) => [diff, unset(size), smallOverlay]],
     [`set, ${name}`, (size) => [assess, unset(size), small]],
   ]),
   ...Object.entries(reported).flatMap(([name, report]) => [
     [`set, node reports ${name}`, (size) => [assess, whole('one long text', 10, 1), report(size, 1)]],
     [`set, overlay, node reports ${name}`, (size) => [assess, smallOverlay, report(size, 1)]],
+  ]),
+];
+
+/** A name, and for a size the two texts. */
+const comparisons = [
+  ...Object.keys(bodies).flatMap((body) => [
+    [`dashboard diff of configs, ${body}`, (size) => [whole(body, size / 2, 1), whole(body, size / 2, 2)]],
+    [`dashboard diff of overlays, ${body}`, (size) => [overlay(body, size / 2, 1), overlay(body, size / 2, 2)]],
+  ]),
+  ...Object.entries(unsets).map(([name, unset]) => [
+    `dashboard diff of overlays, ${name}`,
+    (size) => [unset(size), smallOverlay],
   ]),
 ];
 
@@ -153,6 +162,14 @@ for (const [name, prepare, kubelets = 1] of works.filter(([name]) => name.includ
   }
   rows.push({ name, ...last, ratio: last.ms / previous.ms, at: Math.min(size, bytes) });
 }
+const compared = comparisons.filter(([name]) => name.includes(values.only));
+const dashboard = compared.length > 0 ? await startDashboard() : undefined;
+for (const [name, texts] of compared) {
+  const half = await dashboard.compare(...texts(bytes / 2));
+  const last = await dashboard.compare(...texts(bytes));
+  rows.push({ name, ...last, ratio: last.ms / half.ms, at: bytes });
+}
+await dashboard?.stop();
 rows.sort((a, b) => b.ms - a.ms);
 for (const { name, ms, ratio, at, outcome } of rows.filter((row, at) => values.all || row.ms > want || at < 15))
   console.log(
