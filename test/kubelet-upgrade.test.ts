@@ -35,6 +35,8 @@ const check = (version: string) =>
     'kubelet',
     ...['--check', `--dynamic-config-dir=${join(root, 'dynamic')}`, '--kubelet-binary=hollow'],
     ...[`--hollow-version=${version}`, `--config=${join(root, 'kubelet.yaml')}`],
+    // This machine may have a kubelet, whose certificate is not for everybody.
+    `--cert-dir=${join(root, 'pki')}`,
   ]);
 
 test('a config that the new kubelet accepts as well keeps running', () => {

@@ -27,7 +27,11 @@ const home = join(dir, 'home');
 /** What is built already is packed; building it again would pull the ground from under other tests. */
 beforeAll(() => {
   for (const path of [unpacked, home, join(dir, 'bin')]) mkdirSync(path, { recursive: true });
-  execFileSync('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', dir], { cwd: root });
+  execFileSync('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', dir], {
+    cwd: root,
+    // The user may have no home directory that can be written to.
+    env: { ...process.env, npm_config_cache: join(dir, 'npm-cache') },
+  });
   const tarball = readdirSync(dir).find((name) => name.endsWith('.tgz'))!;
   execFileSync('tar', ['-xzf', join(dir, tarball), '-C', unpacked, '--strip-components=1']);
   symlinkSync(join('..', 'lib', 'node_modules', 'relet', manifest.bin.relet), program);

@@ -1,6 +1,6 @@
 /** The systemd files of deploy/systemd are read by systemd itself, and docs/install.md explains each line that matters. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -15,8 +15,10 @@ const systemd = needs('systemd-analyze');
 function verify(unit: string, dropIn?: string): string {
   const dir = mkdtempSync(join(tmpdir(), 'relet-units-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  // systemd wants to see the program, which is not installed here.
-  const place = (text: string) => text.replaceAll('/usr/local/bin/relet', executable);
+  // systemd wants to see the program, which is not installed here. A path in a unit has no space.
+  const program = join(dir, 'relet');
+  symlinkSync(executable, program);
+  const place = (text: string) => text.replaceAll('/usr/local/bin/relet', program);
   const file = join(dir, 'kubelet.service');
   writeFileSync(file, place(unit));
   if (dropIn !== undefined) {

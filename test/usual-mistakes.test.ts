@@ -58,7 +58,7 @@ const file = (name: string, text: string) => {
 };
 
 /** Not waited for with spawnSync: the servers above are in this process. */
-const relet = (args: string[]) => runRelet(args, { env: { PATH: process.env.PATH, HOME: dir } });
+const relet = (args: string[]) => runRelet(args, { env: { PATH: '/usr/bin:/bin', HOME: dir } });
 
 describe('a usual mistake', () => {
   test.each<[name: string, args: () => string[], says: RegExp]>([

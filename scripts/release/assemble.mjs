@@ -67,7 +67,9 @@ function npmPackage() {
   const list = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: repository,
     encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // The builder may have no home directory that can be written to.
+    env: { ...process.env, npm_config_cache: join(work, 'npm-cache'), npm_config_loglevel: 'error' },
   });
   const root = join(work, 'npm/package');
   for (const { path } of JSON.parse(list)[0].files.filter(({ path }) => !codeCaches.test(path))) {

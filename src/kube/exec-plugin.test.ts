@@ -27,7 +27,7 @@ function setUp(script: string, entry: Partial<ExecEntry> = {}, options: Partial<
     exec: { apiVersion: 'client.authentication.k8s.io/v1', interactiveMode: 'Never', command, ...entry },
     cluster: { server: 'https://k:6443' },
     userName: 'u',
-    env: { PATH: process.env.PATH, OURS: 'inherited' },
+    env: { PATH: '/usr/bin:/bin', OURS: 'inherited' },
     clock,
     ...options,
   });

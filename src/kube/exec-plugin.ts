@@ -171,11 +171,8 @@ async function run(options: ExecPluginOptions, interactive: boolean, signal: Abo
       ended.abort();
       if (signal.aborted) return reject(signal.reason);
       const hint = exec.installHint ? `\n${visible(exec.installHint)}` : '';
-      reject(
-        cause.code === 'ENOENT'
-          ? failed(`is not installed${hint}`, cause)
-          : failed(`cannot be run: ${cause.message}`, cause),
-      );
+      const why = cause.code === 'ENOENT' ? 'is not installed' : `cannot be run: ${cause.message}`;
+      reject(failed(`${why}${hint}`, cause));
     });
     child.on('close', (code, killedBy) => {
       ended.abort();
