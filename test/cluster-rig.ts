@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import type { NodeConnection } from '../src/agent/sync/connect.js';
 import type { AgentLease } from '../src/api/agent-lease.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../src/api/config-ref.js';
+import type { NodeCondition } from '../src/api/node-condition.js';
 import { configLabel, configNamespace, nodeConfigs } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
 import { systemClock } from '../src/clock.js';
@@ -28,7 +29,7 @@ export interface NodeObject extends KubeObject {
   status: {
     config?: NodeConfigStatus;
     lease?: AgentLease;
-    conditions?: { type: string; status: string; reason: string; message: string }[];
+    conditions?: NodeCondition[];
   };
 }
 

@@ -8,7 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { claimAnnotation, readClaim } from '../src/api/node-annotations.js';
 import { type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
 import { type NodeConfigSet, type NodeConfigSetSpec, nodeConfigSets } from '../src/api/node-config-set.js';
+import type { KubeObject } from '../src/api/object.js';
 import type { KubeClient } from '../src/kube/client.js';
+import { events } from '../src/kube/resource-type.js';
 import { type Lab, startLab } from '../src/lab/index.js';
 import { clientFor } from './cluster-rig.js';
 import { eventually } from './eventually.js';
@@ -95,6 +97,27 @@ describe('a set, with real nodes', () => {
     await apply(overlay(120));
     expect(await end()).toEqual(complete);
     expect(await versions()).toEqual(before);
+  });
+
+  test('whose config changes nothing on its nodes restarts no kubelet, and their trials count for the waves', async () => {
+    const count = async (reason: string) => {
+      const { items } = await admin.list<KubeObject & { reason: string }>(events, { namespace: 'default' });
+      return items.filter((event) => event.reason === reason).length;
+    };
+    const before = await setOf();
+    const [restarts, passed] = [await count('KubeletConfigChanged'), await count('KubeletConfigTrialPassed')];
+    // The local configs do not have this field.
+    await apply({ config: { overlay: { maxPods: 120 }, unset: ['clusterDomain'] } });
+    await eventually('another revision', async () => {
+      expect((await setOf()).status?.updateRevision).not.toBe(before.status?.updateRevision);
+    });
+    expect(await end()).toEqual(complete);
+    expect((await setOf()).status).toMatchObject({ updatedNodes: 3, failedNodes: 0, waveText: '2/2' });
+    await eventually('the events of three trials', async () => {
+      expect(await count('KubeletConfigUnchanged')).toBe(3);
+      expect(await count('KubeletConfigTrialPassed')).toBe(passed + 3);
+    });
+    expect(await count('KubeletConfigChanged')).toBe(restarts);
   });
 
   test('whose canary crashes halts, others are untouched, and a corrected config reaches the failed node first', async () => {
