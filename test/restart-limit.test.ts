@@ -66,6 +66,16 @@ test('a config that is rejected is reported within two seconds, however many res
   expect(rig.starts).toHaveLength(starts);
 });
 
+test('a second config that is rejected with the same error is reported at once too', async () => {
+  const rig = await createFlowRig();
+  rig.boot();
+  await rig.assign('bad-1', 'kubeAPIQPS: -1');
+  await rig.untilStatus({ assigned: 'bad-1', error: invalid });
+  await rig.assign('bad-2', 'kubeAPIQPS: -2');
+  await rig.clock.advance(500);
+  expect(await rig.status()).toMatchObject({ assigned: 'bad-2', error: invalid });
+});
+
 test('an edit that changes no byte of the config is reported within two seconds, however many restarts came before', async () => {
   const rig = await busyRig();
   const starts = rig.starts.length;

@@ -66,7 +66,9 @@ export class StatusWriter {
   }
 }
 
+/** The same error of another config is another error. */
 const urgentOf = (report: Report) => {
   const { held, restartDelayedUntil } = report;
-  return { ...statusConfig({ ...report, assigned: undefined }), held, restartDelayedUntil };
+  const { assigned, ...config } = statusConfig(report);
+  return { ...config, ...(config.error && { assigned }), held, restartDelayedUntil };
 };
