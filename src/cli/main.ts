@@ -18,7 +18,7 @@ const groups: Record<string, readonly Verb[]> = {
   'Without a cluster': [
     { name: 'up', summary: 'Run an API server and nodes on this machine', load: () => import('./up/up.js') },
     { name: 'down', summary: "Stop what 'relet up' runs", load: () => import('./up/down.js') },
-    { name: 'demo', summary: 'Watch a guided tour of about a minute', load: () => import('./up/demo.js') },
+    { name: 'demo', summary: 'Watch a guided tour of a minute and a half', load: () => import('./up/demo.js') },
     {
       name: 'config',
       summary: 'Check, explain and compare kubelet configuration',
