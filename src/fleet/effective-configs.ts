@@ -43,7 +43,11 @@ export interface FleetNode {
 
 export interface Unread extends Omit<FleetNode, 'document' | 'own'> {
   reason: string;
+  missing?: MissingRight;
 }
+
+/** The right with which the node could be read. */
+export type MissingRight = 'nodes/proxy' | { configMapsIn: string };
 
 export interface EffectiveFleet {
   nodes: FleetNode[];
@@ -60,6 +64,8 @@ export interface ReadOptions {
   names?: readonly string[];
   /** Timeout for one kubelet, each try. Default 10 s. */
   timeoutMs?: number;
+  /** Of all distinct answers and reports together. Default 256 MiB: 15,000 configs of 8 KiB are 120 MiB. */
+  mostBytesOfAll?: number;
   onProgress?(done: number, of: number): void;
 }
 
@@ -69,22 +75,42 @@ const mostTries = 3;
 const mostBytes = 1024 * 1024;
 const longestReason = 300;
 
+/** Memory that is left for distinct configs. */
+class Room {
+  #left: number;
+
+  constructor(bytes = 256 * 1024 * 1024) {
+    this.#left = bytes;
+  }
+
+  hasTaken(bytes: number): boolean {
+    if (bytes > this.#left) return false;
+    this.#left -= bytes;
+    return true;
+  }
+}
+
 interface Node extends KubeObject {
   status?: { nodeInfo?: { kubeletVersion?: string } };
 }
 
-type Listed = Omit<Unread, 'reason'>;
+type Listed = Omit<Unread, 'reason' | 'missing'>;
 
 /** Throws where the nodes cannot be listed; a node that cannot be read is in `unread`. */
 export async function readEffectiveConfigs(cluster: Cluster, options: ReadOptions): Promise<EffectiveFleet> {
   const fleet: EffectiveFleet = { nodes: [], unread: [], documents: new Map() };
   const listed = await listNodes(cluster, options);
+  const room = new Room(options.mostBytesOfAll);
   const take = (node: Listed, { document, own }: ReadDocument) => {
     if (!fleet.documents.has(document.id)) fleet.documents.set(document.id, document);
     fleet.nodes.push({ ...node, document: document.id, own });
   };
-  if (options.hasAgents) await readReports(cluster, listed, options, take);
-  await askKubelets(cluster, listed, options, take, (node, reason) => fleet.unread.push({ ...node, reason }));
+  const withheld = options.hasAgents
+    ? await readReports(cluster, listed, { ...options, room, take })
+    : new Map<string, string>();
+  const forbidden = (node: Listed) => fleet.unread.push(forbiddenNode(node, withheld.get(node.name)));
+  const failed = (node: Listed, reason: string) => fleet.unread.push({ ...node, reason });
+  await askKubelets(cluster, listed, { ...options, room, take, forbidden, failed });
   fleet.nodes.sort(byName);
   fleet.unread.sort(byName);
   return fleet;
@@ -112,17 +138,23 @@ async function listNodes(
   return listed;
 }
 
-type Take = (node: Listed, read: ReadDocument) => void;
+interface Reading {
+  room: Room;
+  take(node: Listed, read: ReadDocument): void;
+}
 
-/** Nodes whose agent reports nothing usable stay in the map. */
+/**
+ * Nodes whose agent reports nothing usable stay in the map. Returns those whose config may not be read, with the namespace of its
+ * ConfigMap.
+ */
 async function readReports(
   cluster: Cluster,
   listed: Map<string, Listed>,
-  { nowMs, names = [] }: ReadOptions,
-  take: Take,
-): Promise<void> {
+  { nowMs, names = [], room, take }: ReadOptions & Reading,
+): Promise<Map<string, string>> {
   const { client, signal } = cluster;
-  const known = new Map<string, Promise<ReadDocument | undefined>>();
+  const withheld = new Map<string, string>();
+  const known = new Map<string, ReturnType<typeof reportedDocument>>();
   const one = async (object: NodeConfig) => {
     const node = listed.get(object.metadata.name);
     if (node === undefined) return;
@@ -131,14 +163,16 @@ async function readReports(
     const report = usableReport(object, nowMs);
     if (report === undefined) return;
     const minor = parseMinor(node.kubeletVersion) ?? newestMinor;
-    const key = createHash('sha256')
-      .update(jsonText([minor, report.local, report.flags, object.status?.config?.active]))
-      .digest('base64');
-    if (!known.has(key)) known.set(key, reportedDocument(cluster, object, report, minor));
-    const read = await known.get(key)!;
+    const text = jsonText([minor, report.local, report.flags, object.status?.config?.active]);
+    const key = createHash('sha256').update(text).digest('base64');
+    if (!known.has(key) && room.hasTaken(text.length)) known.set(key, reportedDocument(cluster, object, report, minor));
+    const read = await known.get(key);
     if (read === undefined) return;
-    listed.delete(node.name);
-    take(node, read);
+    if ('configMapsIn' in read) withheld.set(node.name, read.configMapsIn);
+    else {
+      listed.delete(node.name);
+      take(node, read);
+    }
   };
   if (names.length > 0)
     for (const name of [...listed.keys()])
@@ -155,6 +189,7 @@ async function readReports(
       // Somebody who may not list them can still ask the kubelets.
       if (!isForbidden(error)) throw error;
     }
+  return withheld;
 }
 
 interface Report {
@@ -174,13 +209,13 @@ function usableReport(object: NodeConfig, nowMs: number): Report | undefined {
 const isFlag = (flag: unknown): flag is KubeletFlag =>
   isObject(flag) && typeof flag.name === 'string' && ['string', 'undefined'].includes(typeof flag.value);
 
-/** Undefined where the very version that runs is no longer in the API, or may not be read. */
+/** Undefined where the very version that runs is no longer in the API. */
 async function reportedDocument(
   cluster: Cluster,
   object: NodeConfig,
   { local, flags }: Report,
   minor: number,
-): Promise<ReadDocument | undefined> {
+): Promise<ReadDocument | Exclude<MissingRight, string> | undefined> {
   const ref = refOf(object.status?.config?.active);
   const files = local.files.map(({ path, dropIn, config }) => ({
     path,
@@ -193,50 +228,84 @@ async function reportedDocument(
     const active = ref && payload && { text: payload.text, name: formatRef({ ...ref }, 'short') };
     return documentFromReport({ minor, files, flags, active });
   } catch (error) {
+    if (ref && isForbidden(error)) return { configMapsIn: ref.namespace };
     if (error instanceof ApiError || error instanceof CannotRun || error instanceof DecodeError) return undefined;
     throw error;
   }
 }
 
+interface Unreadable {
+  forbidden(node: Listed): void;
+  failed(node: Listed, reason: string): void;
+}
+
 async function askKubelets(
   cluster: Cluster,
   listed: ReadonlyMap<string, Listed>,
-  { timeoutMs = 10_000, onProgress }: ReadOptions,
-  take: Take,
-  leave: (node: Listed, reason: string) => void,
+  { timeoutMs = 10_000, onProgress, room, ...on }: ReadOptions & Reading & Unreadable,
 ): Promise<void> {
   const left = [...listed.values()];
   const known = new Map<string, EffectiveDocument>();
-  let [next, done, forbidden] = [0, 0, ''];
+  let [next, done, isForbiddenToAll] = [0, 0, false];
+  const one = async (node: Listed): Promise<void> => {
+    if (isForbiddenToAll) return on.forbidden(node);
+    try {
+      on.take(node, await askKubelet(cluster, node, { timeoutMs, known, room }));
+    } catch (error) {
+      cluster.signal.throwIfAborted();
+      if (!isForbidden(error)) return on.failed(node, reasonOf(error));
+      isForbiddenToAll = true;
+      on.forbidden(node);
+    }
+  };
   const worker = async () => {
     for (let node = left[next++]; node !== undefined; node = left[next++]) {
-      if (forbidden !== '') leave(node, forbidden);
-      else
-        try {
-          take(node, await askKubelet(cluster, node, { timeoutMs, known }));
-        } catch (error) {
-          cluster.signal.throwIfAborted();
-          if (isForbidden(error)) forbidden = missingRight;
-          leave(node, isForbidden(error) ? missingRight : reasonOf(error));
-        }
+      await one(node);
       onProgress?.(++done, left.length);
     }
   };
   await Promise.all(Array.from({ length: Math.min(mostAtOnce, left.length) }, worker));
 }
 
-export const missingRight = "no agent reports it, and 'get' on nodes/proxy is forbidden";
+function forbiddenNode(node: Listed, configMapsIn: string | undefined): Unread {
+  if (configMapsIn === undefined)
+    return {
+      ...node,
+      missing: 'nodes/proxy',
+      reason: "no agent reports it, and 'get' on nodes/proxy is forbidden",
+    };
+  const reason = `'get' on ConfigMaps in ${configMapsIn}, where its config is, is forbidden, and on nodes/proxy too`;
+  return { ...node, missing: { configMapsIn }, reason };
+}
+
+/** The right that would help, the one that reaches less far first. */
+export function missingRight({ unread }: EffectiveFleet): MissingRight | undefined {
+  const all = unread.flatMap(({ missing }) => missing ?? []);
+  return all.find((one) => one !== 'nodes/proxy') ?? all[0];
+}
+
+/** The commands with which an administrator gives the right. */
+export function rightCommands(missing: MissingRight, user: string): string[] {
+  const [scope, role, resource] =
+    missing === 'nodes/proxy'
+      ? ['', 'clusterrole', 'nodes/proxy']
+      : [`-n ${missing.configMapsIn} `, 'role', 'configmaps'];
+  return [
+    `kubectl ${scope}create ${role} relet-look --verb=get --resource=${resource}`,
+    `kubectl ${scope}create ${role}binding relet-look --${role}=relet-look --user=${user}`,
+  ];
+}
 
 async function askKubelet(
   { client, signal }: Cluster,
   { name, kubeletVersion }: Listed,
-  { timeoutMs, known }: { timeoutMs: number; known: Map<string, EffectiveDocument> },
+  { timeoutMs, ...kept }: { timeoutMs: number } & Kept,
 ) {
   const path = resourcePath(nodes, { name, subresource: 'proxy/configz' });
   for (let tries = 1; ; tries++)
     try {
       const { text } = await client.raw({ method: 'GET', path, signal, timeoutMs, maxBytes: mostBytes });
-      return readAnswer(text, parseMinor(kubeletVersion) ?? newestMinor, known);
+      return readAnswer(text, parseMinor(kubeletVersion) ?? newestMinor, kept);
     } catch (error) {
       signal.throwIfAborted();
       if (tries === mostTries || !isTransient(error)) throw error;
@@ -244,8 +313,13 @@ async function askKubelet(
     }
 }
 
+interface Kept {
+  known: Map<string, EffectiveDocument>;
+  room: Room;
+}
+
 /** A text that differs only in the value of its own node is decoded once. */
-function readAnswer(text: string, minor: number, known: Map<string, EffectiveDocument>) {
+function readAnswer(text: string, minor: number, { known, room }: Kept) {
   const provider = /"providerID":("(?:[^"\\]|\\.)*"),?/.exec(text);
   const key = createHash('sha256')
     .update(`${minor} ${provider === null ? text : text.replace(provider[0], '')}`)
@@ -253,6 +327,8 @@ function readAnswer(text: string, minor: number, known: Map<string, EffectiveDoc
   const before = known.get(key);
   if (before !== undefined)
     return { document: before, own: provider === null ? {} : { providerID: JSON.parse(provider[1]!) as string } };
+  if (!room.hasTaken(text.length))
+    throw new CannotRun('the configs of other nodes use up the memory for all of them; read fewer nodes at a time');
   const read = documentFromConfigz(text, minor);
   known.set(key, read.document);
   return read;

@@ -128,8 +128,12 @@ function count(
     values.set(value, entry);
   }
   for (const node of nodes) entry.nodes.push(node);
-  entry.origins[origin] = (entry.origins[origin] ?? 0) + nodes.length;
-  entry.pools[pool] = (entry.pools[pool] ?? 0) + nodes.length;
+  addTo(entry.origins, origin, nodes.length);
+  addTo(entry.pools, pool, nodes.length);
+}
+
+function addTo(counts: Record<string, number>, key: string, nodes: number): void {
+  counts[key] = (counts[key] ?? 0) + nodes;
 }
 
 function outliersOf(pool: string, size: number, field: string, found: readonly Found[]): Outlier[] {
@@ -153,7 +157,7 @@ function poolSummary(name: string, members: readonly FleetNode[]): Pool {
 }
 
 /** Somebody set it, or its default is not the same everywhere. */
-const isNotable = ({ values }: FieldValues): boolean =>
+export const isNotable = ({ values }: FieldValues): boolean =>
   values.length > 1 || values.some(({ origins }) => Object.keys(origins).some((origin) => origin !== 'default'));
 
 export function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
@@ -165,6 +169,42 @@ export function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<
     else group.push(item);
   }
   return groups;
+}
+
+/** `1 node`, `3 nodes`. */
+export const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+
+export function inventorySummary({ nodes, pools, configs, fields }: Inventory): string {
+  const counts = `${counted(nodes, 'node')} in ${counted(pools.length, 'pool')} with ${counted(configs, 'distinct config')}.`;
+  const isFromConfigz = fields.some(({ values }) => values.some(({ origins }) => Object.hasOwn(origins, 'set')));
+  return isFromConfigz ? `${counts} ${cannotTell}` : counts;
+}
+
+const cannotTell =
+  "Some values are from /configz, which shows them without where they come from: they are 'default' or 'set'.";
+
+/** The whole origin where it is one; else by kind, with the number of nodes. */
+export function originText({ origins }: Pick<FieldValue, 'origins'>): string {
+  const all = Object.entries(origins);
+  if (all.length === 1) return all[0]![0];
+  const kinds: Record<string, number> = {};
+  for (const [origin, nodes] of all) addTo(kinds, origin.split(' ')[0]!, nodes);
+  const names = Object.keys(kinds);
+  return names.map((kind) => (names.length === 1 ? kind : `${kind} (${kinds[kind]})`)).join(', ');
+}
+
+const mostValues = 8;
+
+/** The values as they are shown: a field with many values, or one that every host has for itself, is one entry. */
+export function shownValues({ values }: FieldValues): FieldValue[] {
+  const isOfHosts = values.length >= smallestPool && values.every(({ nodes }) => nodes.length === 1);
+  if (values.length <= mostValues && !isOfHosts) return values;
+  const all: FieldValue = { value: `${values.length} different values`, nodes: [], origins: {}, pools: {} };
+  for (const { nodes, origins } of values) {
+    all.nodes = all.nodes.concat(nodes);
+    for (const [origin, nodes] of Object.entries(origins)) addTo(all.origins, origin, nodes);
+  }
+  return [all];
 }
 
 const mostFirst = (a: FieldValue, b: FieldValue): number =>

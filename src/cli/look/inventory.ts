@@ -47,9 +47,9 @@ function show(found: Inventory, output: InventoryOptions['output'] = 'table'): v
   else terminal.printDocument(output === 'json' ? JSON.stringify(found, null, 2) : asYaml(found));
 }
 
-/** Nothing of somebody else's is in the directory. Throws otherwise. */
+/** Nothing of somebody else's is in the directory. Throws otherwise. Configs without an index: a save was killed. */
 function checkSavable(dir: string): void {
-  const names = listed(dir).filter((name) => !name.startsWith('.'));
+  const names = listed(dir).filter((name) => !name.startsWith('.') && !isDocumentFile(name));
   if (names.length > 0 && !names.includes(indexFile))
     throw new CannotRun(`--save ${dir}: the directory has other files and no ${indexFile}; name a new directory`);
   if (names.includes(indexFile)) readSaved(dir);

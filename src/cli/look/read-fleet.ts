@@ -3,12 +3,19 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { matchesLabels, parseLabelSelector } from '../../api/label-selector.js';
 import { CannotRun } from '../../cannot-run.js';
-import { type EffectiveFleet, missingRight, readEffectiveConfigs } from '../../fleet/effective-configs.js';
+import {
+  type EffectiveFleet,
+  type MissingRight,
+  missingRight,
+  readEffectiveConfigs,
+  rightCommands,
+} from '../../fleet/effective-configs.js';
+import { counted } from '../../fleet/inventory.js';
 import { indexFile, readInventoryFiles } from '../../fleet/inventory-files.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { whyUnreadable } from '../read-file.js';
 import { checkSelector, nodeName, type Session, whoAmI, withSession } from '../session.js';
-import { openTerminal, showProgress } from '../terminal/terminal.js';
+import { openTerminal, printError, showProgress } from '../terminal/terminal.js';
 
 export interface FleetOptions extends ConnectionOptions {
   selector?: string;
@@ -26,24 +33,35 @@ export async function readFleet(words: readonly string[], options: FleetOptions)
   if (options.from !== undefined) return selected(readSaved(options.from), names, options.selector);
   return withSession(options, async (session) => {
     const fleet = await readCluster(session, names, options);
-    if (fleet.nodes.length > 0) return fleet;
+    const missing = missingRight(fleet);
+    const right = missing && rightText(missing, await whoAmI(session));
+    if (fleet.nodes.length > 0) {
+      if (right !== undefined) printError(`relet: some nodes were not read: ${right}`);
+      return fleet;
+    }
     const [first] = fleet.unread;
     if (first === undefined)
       throw new CannotRun(
         options.selector === undefined ? 'the cluster has no nodes' : `no node matches '${options.selector}'`,
       );
-    if (first.reason === missingRight) throw new CannotRun(rightText(await whoAmI(session)));
+    if (right !== undefined) throw new CannotRun(right);
     throw new CannotRun(
       `none of ${fleet.unread.length} nodes could be read; ${first.name}: ${first.reason}. 'kubectl get --raw /api/v1/nodes/${first.name}/proxy/configz' shows the same`,
     );
   });
 }
 
+/** Shows progress on a terminal once it takes longer than a second. */
 async function readCluster({ client, references, signal }: Session, names: string[], options: FleetOptions) {
-  // Progress is drawn on a terminal only, beside whatever the result is.
   const progress = showProgress(openTerminal(), () => performance.now(), { isQuietInPipe: true });
+  let [text, isShown] = ['nodes', false];
+  const show = () => {
+    isShown = true;
+    progress.at('Reading', text);
+  };
+  const late = setTimeout(show, 1000);
   try {
-    return await readEffectiveConfigs(
+    const fleet = await readEffectiveConfigs(
       { client, signal },
       {
         hasAgents: references.kind === 'NodeConfig',
@@ -52,22 +70,35 @@ async function readCluster({ client, references, signal }: Session, names: strin
         selector: options.selector,
         timeoutMs: options.nodeTimeout,
         onProgress(done, of) {
-          if (of > 32) progress.at('Reading', `/configz of kubelets, ${done} of ${of}`);
-          if (of > 32 && done === of) progress.end('Reading', `/configz of ${of} kubelets`);
+          text = `/configz of kubelets, ${done} of ${of}`;
+          if (isShown) show();
         },
       },
     );
+    if (isShown) progress.end('Reading', counted(fleet.nodes.length, 'node'));
+    return fleet;
   } finally {
+    clearTimeout(late);
     progress.close();
   }
 }
 
-/** Named in all outputs, so that a result is never taken for more than it is. */
-export const rightText = (user: string): string =>
-  `no agent of relet's reports the configs of these nodes, and ${user} may not read them from the kubelets: 'get' on nodes/proxy is missing. An administrator gives it for as long as it is needed with
-  kubectl create clusterrole relet-look --verb=get --resource=nodes/proxy
-  kubectl create clusterrolebinding relet-look --clusterrole=relet-look --user=${user}
-and takes it back with 'kubectl delete clusterrolebinding relet-look': the right reaches far, see docs/inventory.md`;
+function rightText(missing: MissingRight, user: string): string {
+  const [what, then] =
+    missing === 'nodes/proxy'
+      ? [
+          `no agent of relet's reports the configs of these nodes, and ${user} may not read them from the kubelets: 'get' on nodes/proxy is missing`,
+          ': the right reaches far, see docs/inventory.md',
+        ]
+      : [
+          `${user} may not read the configs of these nodes: 'get' on ConfigMaps in ${missing.configMapsIn} is missing`,
+          '',
+        ];
+  const commands = rightCommands(missing, user);
+  return `${what}. An administrator gives it for as long as it is needed with
+  ${commands.join('\n  ')}
+and takes it back with '${commands[1]!.replace('create', 'delete').replace(/ --.*/, '')}'${then}`;
+}
 
 export function readSaved(dir: string): EffectiveFleet {
   return readInventoryFiles((name) => {
