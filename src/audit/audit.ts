@@ -1,7 +1,7 @@
 /** The audit of a fleet: each check on each distinct config, findings by pool with the nodes that have them. Pure. */
 import { fieldImpact, type Needs } from '../config/catalogue.js';
 import type { EffectiveFleet, FleetNode, Unread } from '../fleet/effective-configs.js';
-import { groupBy } from '../fleet/inventory.js';
+import { counted, groupBy } from '../fleet/inventory.js';
 import { isControlPlane, poolOf } from '../fleet/pools.js';
 import { byNaturalOrder } from '../natural-order.js';
 import { type Benchmark, benchmarks, cisVersionOf, cisVersions, idsOf, nsaIds, stigIds } from './benchmarks.js';
@@ -146,6 +146,51 @@ function countsOf(findings: readonly Finding[]): AuditReport['counts'] {
   for (const { result, waiver, nodes } of findings) counts[waiver === undefined ? result : 'waived'] += nodes.length;
   return counts;
 }
+
+/** Failing, and no waiver accepts it. */
+export const isOpen = ({ result, waiver }: Finding): boolean => result === 'fail' && waiver === undefined;
+
+/** Results are counted by node too: with many nodes, the number of failing checks alone would hide how many have them. */
+export function auditSummary({ nodes, cis, counts, findings }: AuditReport): string {
+  const used = (prefix: string) => findings.some(({ ids }) => ids.some((id) => id.startsWith(prefix)));
+  const byVersion = groupBy(Object.keys(cis), (minor) => cis[minor]!);
+  const versions = [...byVersion].map(([version, minors]) => `${version} for kubelet ${minors.join(' and ')}`);
+  const names = [
+    ...(used('CIS-') ? [`CIS Benchmark ${versions.join(', ')}`] : []),
+    ...(used('V-') ? ['STIG'] : []),
+    ...(used('NSA-') ? ['NSA/CISA'] : []),
+  ];
+  const failing = new Set(findings.filter(isOpen).map(({ check }) => check)).size;
+  const fail = failing === 0 ? 'no check fails' : `${counted(failing, 'check')} fail${failing === 1 ? 's' : ''}`;
+  const results = Object.entries({
+    fail: counts.fail,
+    'not known': counts['cannot-tell'],
+    waived: counts.waived,
+    pass: counts.pass,
+    'not applicable': counts['not-applicable'],
+  }).filter(([, number]) => number > 0);
+  const byNode = results.map(([name, number]) => `${number} ${name}`).join(', ');
+  return `${[counted(nodes, 'node'), ...names].join(', ')}: ${fail}. Results by check and node: ${byNode || 'none'}.`;
+}
+
+/** `high`, `waived`, `cannot-tell`, `pass`. */
+export const resultText = ({ result, waiver, severity }: Finding): string =>
+  waiver !== undefined ? 'waived' : result === 'fail' ? severity : result;
+
+export function fixText({ fix, waiver }: Finding): string {
+  if (waiver !== undefined) return `Waived until ${waiver.until}: ${waiver.reason}`;
+  if (fix === undefined) return '';
+  return 'byHand' in fix ? `By hand: ${fix.byHand}.` : `The fix needs ${needsTexts[fix.needs]}. ${fix.risk}`.trim();
+}
+
+const needsTexts: Record<Needs, string> = {
+  none: 'no restart',
+  restart: 'a kubelet restart',
+  drain: 'a drain and a kubelet restart',
+  'state-file': 'a drain, removal of a state file and a kubelet restart',
+  reboot: 'a drain and a reboot',
+  never: 'a new node',
+};
 
 export type FailLevel = Severity | 'cannot-tell' | 'none';
 

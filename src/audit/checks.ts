@@ -40,16 +40,24 @@ export interface Check {
 
 type Holds = (value: unknown, minor: Minor) => boolean;
 
+/** A check of fields, which cannot tell where a flag sets one of them to a value that is not reported. */
+function known(fields: readonly string[], evaluate: Check['evaluate']): Pick<Check, 'fields' | 'evaluate'> {
+  return {
+    fields,
+    evaluate(subject) {
+      const hidden = fields.find((path) => subject.document.unknown.includes(path));
+      if (hidden === undefined) return evaluate(subject);
+      return { result: 'cannot-tell', found: `${hidden}: its flag is set to a value that is not reported` };
+    },
+  };
+}
+
 /** A check of one field. */
-function field(path: string, holds: Holds): Pick<Check, 'fields' | 'evaluate'> {
-  const evaluate = ({ document: { config, minor, unknown } }: Subject): Evaluation => {
-    if (unknown.includes(path))
-      return { result: 'cannot-tell', found: `${path}: its flag is set to a value that is not reported` };
+const field = (path: string, holds: Holds): Pick<Check, 'fields' | 'evaluate'> =>
+  known([path], ({ document: { config, minor } }) => {
     const value = getField(config, path) ?? null;
     return { result: holds(value, minor) ? 'pass' : 'fail', found: `${path}: ${jsonText(value)}` };
-  };
-  return { fields: [path], evaluate };
-}
+  });
 
 const nanosecondsOf = (value: unknown): bigint => (typeof value === 'string' ? parseDuration(value) : 0n);
 const minutes = 60_000_000_000n;
@@ -111,7 +119,7 @@ function hostnameResult({ document: { flags } }: Subject): Evaluation {
 export const checks: readonly Check[] = [
   {
     key: 'anonymous-auth',
-    title: 'Requests without credentials are rejected',
+    title: 'Requests without credentials must be rejected',
     severity: 'high',
     why: "Anybody who reaches port 10250 acts as system:anonymous; with AlwaysAllow that is all of the kubelet's API.",
     ...field('authentication.anonymous.enabled', (value) => value === false),
@@ -119,7 +127,7 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'authorization',
-    title: 'Requests are authorized by the API server',
+    title: 'Requests must be authorized by the API server',
     severity: 'high',
     why: 'With AlwaysAllow, every client that is known may run commands in every container of the node.',
     ...field('authorization.mode', (value) => isText(value, 0) && value !== 'AlwaysAllow'),
@@ -127,7 +135,7 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'client-ca',
-    title: 'Client certificates are checked against an authority',
+    title: 'Client certificates must be checked against an authority',
     severity: 'high',
     why: 'Without an authority the API server cannot prove to the kubelet who it is.',
     ...field('authentication.x509.clientCAFile', isText),
@@ -135,7 +143,7 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'read-only-port',
-    title: 'The read-only port is closed',
+    title: 'The read-only port must be closed',
     severity: 'high',
     why: 'It shows pods, their specs and metrics to everybody, without authentication.',
     ...field('readOnlyPort', (value) => value === 0 || value === null),
@@ -143,7 +151,7 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'idle-timeout',
-    title: 'Idle streaming connections end',
+    title: 'Idle streaming connections must end',
     severity: 'medium',
     why: 'Connections of exec, attach and port-forward that nobody uses stay open, and take ports and memory.',
     ...field('streamingConnectionIdleTimeout', (value) => nanosecondsOf(value) !== 0n),
@@ -151,7 +159,7 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'idle-timeout-5m',
-    title: 'Idle streaming connections have at least five minutes',
+    title: 'Idle streaming connections must stay open for at least five minutes',
     severity: 'medium',
     why: 'The guide asks for a timeout that is not 0 and not below 5m.',
     ...field('streamingConnectionIdleTimeout', (value) => nanosecondsOf(value) >= 5n * minutes),
@@ -159,7 +167,7 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'protect-kernel-defaults',
-    title: 'The kubelet does not change sysctls of the host',
+    title: 'The kubelet must not change sysctls of the host',
     severity: 'medium',
     why: 'Otherwise the kubelet overwrites kernel settings that somebody hardened. With it, a host with other values does not start its kubelet.',
     ...field('protectKernelDefaults', (value) => value === true),
@@ -167,7 +175,7 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'iptables-util-chains',
-    title: 'The kubelet keeps its iptables chains',
+    title: 'The kubelet must keep its iptables chains',
     severity: 'low',
     why: 'Rules that nobody keeps in step with the network of the pods fail open or closed.',
     ...field('makeIPTablesUtilChains', (value) => value === true),
@@ -175,7 +183,7 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'hostname-override',
-    title: 'The node has the name of its host',
+    title: 'The node must have the name of its host',
     severity: 'low',
     why: 'Another name than that of the host breaks TLS between API server and kubelet, and makes logs hard to follow. Clouds need it at times.',
     fields: [],
@@ -184,7 +192,7 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'event-qps',
-    title: 'Events are not dropped',
+    title: 'Events must not be dropped',
     severity: 'low',
     why: 'Below five a second, events that explain an incident are lost. 0 means without a limit.',
     ...field('eventRecordQPS', (value) => value === 0 || Number(value ?? 5) >= 5),
@@ -192,7 +200,7 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'serving-certificate',
-    title: 'The serving certificate is from an authority',
+    title: 'The serving certificate must be from an authority',
     severity: 'medium',
     why: 'Nobody can verify a certificate that the kubelet signs itself, so the connection to it can be intercepted.',
     fields: ['tlsCertFile', 'tlsPrivateKeyFile', 'serverTLSBootstrap'],
@@ -202,7 +210,7 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'rotate-certificates',
-    title: 'The client certificate is renewed',
+    title: 'The client certificate must be renewed',
     severity: 'medium',
     why: 'A node whose certificate expires can no longer report, and is taken for dead. The default is off.',
     ...field('rotateCertificates', (value) => value === true),
@@ -210,25 +218,23 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'rotate-server-certificates',
-    title: 'The serving certificate can be renewed',
+    title: 'The kubelet must be able to renew its serving certificate',
     severity: 'medium',
     why: 'With the gate off, a serving certificate from the cluster is used until it expires.',
-    fields: ['featureGates'],
-    evaluate: gateResult('RotateKubeletServerCertificate', true),
+    ...known(['featureGates'], gateResult('RotateKubeletServerCertificate', true)),
     fix: { featureGates: { RotateKubeletServerCertificate: true } },
   },
   {
     key: 'strong-ciphers',
-    title: 'Only strong cipher suites are offered',
+    title: 'Only strong cipher suites may be offered',
     severity: 'low',
     why: 'Clients may negotiate suites without forward secrecy. TLS 1.3 has no such suites.',
-    fields: ['tlsCipherSuites', 'tlsMinVersion'],
-    evaluate: cipherResult,
+    ...known(['tlsCipherSuites', 'tlsMinVersion'], cipherResult),
     fix: { tlsCipherSuites: strongSuites },
   },
   {
     key: 'pod-pids-limit',
-    title: 'The number of processes of a pod is limited',
+    title: 'The number of processes of a pod must be limited',
     severity: 'medium',
     why: 'One pod that forks without end takes all process ids of the node.',
     ...field('podPidsLimit', (value) => Number(value ?? -1) > 0),
@@ -236,7 +242,7 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'seccomp-default',
-    title: 'Pods run with the seccomp profile of the runtime',
+    title: 'Pods must run with the seccomp profile of the runtime',
     severity: 'medium',
     why: 'Pods that ask for no profile may use every system call. Some workloads need calls that the profile blocks.',
     ...field('seccompDefault', (value) => value === true),
@@ -244,20 +250,18 @@ export const checks: readonly Check[] = [
   },
   {
     key: 'static-pods',
-    title: 'Workers run no static pods',
+    title: 'Workers must not run static pods',
     severity: 'medium',
     why: 'Who can write a file on the host starts pods past admission and authorization.',
-    fields: ['staticPodPath', 'staticPodURL'],
-    evaluate: staticPodResult,
+    ...known(['staticPodPath', 'staticPodURL'], staticPodResult),
     byHand: 'unset staticPodPath where nothing of the node runs as a static pod',
   },
   {
     key: 'dynamic-kubelet-config',
-    title: 'The gate DynamicKubeletConfig is off',
+    title: 'The gate DynamicKubeletConfig must be off',
     severity: 'medium',
     why: 'Who may change a Node changes its kubelet. relet does not use the gate of the kubelet on any version.',
-    fields: ['featureGates'],
-    evaluate: gateResult('DynamicKubeletConfig', false),
+    ...known(['featureGates'], gateResult('DynamicKubeletConfig', false)),
     fix: { featureGates: { DynamicKubeletConfig: false } },
   },
 ];

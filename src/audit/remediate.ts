@@ -12,7 +12,7 @@ import { withSetting } from '../config/set-field.js';
 import { shapeOf } from '../config/shape.js';
 import type { EffectiveFleet } from '../fleet/effective-configs.js';
 import type { EffectiveDocument } from '../fleet/effective-document.js';
-import type { AuditReport, Finding } from './audit.js';
+import { type AuditReport, type Finding, isOpen } from './audit.js';
 import { checks } from './checks.js';
 
 export interface Remediation {
@@ -30,7 +30,7 @@ export interface Remediation {
 }
 
 export function remediate(fleet: EffectiveFleet, { findings }: AuditReport, by?: string): Remediation[] {
-  const failing = findings.filter(({ result, waiver }) => result === 'fail' && waiver === undefined);
+  const failing = findings.filter(isOpen);
   const pools = [...new Set(failing.map(({ pool }) => pool))];
   return pools.map((pool) =>
     remediatePool(

@@ -1,6 +1,6 @@
 /** An audit for other programs: SARIF 2.1.0 for code scanning, JUnit XML for CI. Pure. */
 import { oneLine } from '../visible-text.js';
-import type { AuditReport, Finding } from './audit.js';
+import { type AuditReport, type Finding, isOpen } from './audit.js';
 import { checks, type Severity } from './checks.js';
 
 const levels: Record<Severity, string> = { high: 'error', medium: 'warning', low: 'note' };
@@ -59,20 +59,19 @@ export function junit({ findings }: AuditReport): string {
   const suites = pools.map((pool) => {
     const own = findings.filter((one) => one.pool === pool);
     const count = (wanted: (finding: Finding) => boolean) => own.filter(wanted).length;
-    const attributes = `tests="${own.length}" failures="${count(isFailure)}" skipped="${count(isSkipped)}"`;
+    const attributes = `tests="${own.length}" failures="${count(isOpen)}" skipped="${count(isSkipped)}"`;
     return `  <testsuite name="${xml(pool)}" ${attributes}>\n${own.map(caseOf).join('\n')}\n  </testsuite>`;
   });
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="relet audit">\n${suites.join('\n')}\n</testsuites>\n`;
 }
 
-const isFailure = ({ result, waiver }: Finding): boolean => result === 'fail' && waiver === undefined;
-const isSkipped = (finding: Finding): boolean => !isFailure(finding) && finding.result !== 'pass';
+const isSkipped = (finding: Finding): boolean => !isOpen(finding) && finding.result !== 'pass';
 
 function caseOf(finding: Finding): string {
   const { ids, title, check, nodes, found, origin, why, waiver, result } = finding;
   const open = `    <testcase name="${xml(`${ids.join(' ')} ${title}`)}" classname="${xml(check)}"`;
   const text = xml(`${found} (${origin}) on ${nodes.length} nodes: ${nodes.slice(0, 20).join(', ')}`);
-  if (isFailure(finding)) return `${open}><failure message="${text}">${xml(why)}</failure></testcase>`;
+  if (isOpen(finding)) return `${open}><failure message="${text}">${xml(why)}</failure></testcase>`;
   if (isSkipped(finding))
     return `${open}><skipped message="${xml(waiver === undefined ? result : `waived: ${waiver.reason}`)}"/></testcase>`;
   return `${open}/>`;

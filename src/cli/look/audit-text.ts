@@ -1,31 +1,10 @@
 /** An audit for people: a table for a terminal, and a page of HTML. Pure. */
-import type { AuditReport, Finding } from '../../audit/audit.js';
-import { groupBy } from '../../fleet/inventory.js';
+import { type AuditReport, auditSummary, type Finding, fixText, isOpen, resultText } from '../../audit/audit.js';
+import { counted, groupBy } from '../../fleet/inventory.js';
 import { tableLines } from '../terminal/output.js';
 import { type Cell, html, htmlPage, htmlTable, section } from '../terminal/page.js';
 import { type Terminal, wrap } from '../terminal/terminal.js';
 import { unreadLines } from './inventory-text.js';
-
-const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
-
-/** Results of checks on nodes: with many nodes, the count of failing checks alone would hide how many have them. */
-function summaryText({ nodes, cis, counts, findings }: AuditReport): string {
-  const versions = Object.entries(cis).map(([minor, version]) => `${version} for kubelet ${minor}`);
-  const failing = new Set(findings.filter(isOpen).map(({ check }) => check)).size;
-  const parts = [
-    `${count(failing, 'check')} fail${failing === 1 ? 's' : ''}`,
-    `${counts.fail} times`,
-    ...(counts['cannot-tell'] > 0 ? [`${counts['cannot-tell']} are not known`] : []),
-    ...(counts.waived > 0 ? [`${counts.waived} are waived`] : []),
-    `${counts.pass} pass`,
-  ];
-  return `${count(nodes, 'node')}, CIS Benchmark ${versions.join(', ')}, STIG, NSA/CISA: ${parts.join(', ')}.`;
-}
-
-const isOpen = ({ result, waiver }: Finding): boolean => result === 'fail' && waiver === undefined;
-
-const resultText = ({ result, waiver, severity }: Finding): string =>
-  waiver !== undefined ? 'waived' : result === 'fail' ? severity : result;
 
 export function auditText(report: AuditReport, { columns, width, paint }: Terminal): string {
   const shown = report.findings.filter(({ result }) => result === 'fail' || result === 'cannot-tell');
@@ -42,7 +21,7 @@ export function auditText(report: AuditReport, { columns, width, paint }: Termin
     width,
   );
   return [
-    wrap(summaryText(report), columns),
+    wrap(auditSummary(report), columns),
     ...unreadLines(report, columns),
     ...report.expiredWaivers.map(({ check, until, reason }) =>
       wrap(`The waiver of ${check} expired on ${until}: ${reason}`, columns),
@@ -52,12 +31,6 @@ export function auditText(report: AuditReport, { columns, width, paint }: Termin
       ? ['', wrap("'relet audit -o html' explains each; 'relet audit --remediate' writes sets that fix them.", columns)]
       : []),
   ].join('\n');
-}
-
-function fixText({ fix, waiver }: Finding): string {
-  if (waiver !== undefined) return `Waived until ${waiver.until}: ${waiver.reason}`;
-  if (fix === undefined) return '';
-  return 'byHand' in fix ? `Fix by hand: ${fix.byHand}` : `The fix needs: ${fix.needs}. ${fix.risk}`;
 }
 
 type Tone = Exclude<Cell, string>['tone'];
@@ -75,7 +48,7 @@ article tr:last-child td { border-bottom: 0; } article td { padding-right: 2rem;
 
 const originText = ({ found, origin }: Finding) => `${found} (${origin})`;
 const namesText = ({ nodes }: Finding) =>
-  `${count(nodes.length, 'node')}: ${nodes.slice(0, 5).join(', ')}${nodes.length > 5 ? ' …' : ''}`;
+  `${counted(nodes.length, 'node')}: ${nodes.slice(0, 5).join(', ')}${nodes.length > 5 ? ' …' : ''}`;
 
 /** One check, and where it fails: a check is explained once, not once a pool. */
 function failing(findings: Finding[]): string {
@@ -119,7 +92,7 @@ export function auditPage(report: AuditReport): string {
     style,
     body: [
       '<h1>Kubelet configuration audit</h1>',
-      `<p>${html(summaryText(report))}</p>`,
+      `<p>${html(auditSummary(report))}</p>`,
       countsBar(report),
       section(
         'Nodes that could not be read',

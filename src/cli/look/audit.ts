@@ -121,5 +121,9 @@ function showRemediation(fleet: EffectiveFleet, report: AuditReport, by: string 
     for (const { check, why } of left) printError(`relet: pool ${pool}: ${check} is left out: ${why}`);
   }
   if (all.length === 0) printError('relet: no check fails; nothing to fix');
-  if (documents.length > 0) terminalFor({ output: 'yaml' }).printDocument(documents.join('---\n'));
+  if (documents.length === 0) return;
+  terminalFor({ output: 'yaml' }).printDocument(documents.join('---\n'));
+  printError(
+    'relet: the forecast knows configs, not hosts: sysctls, swap, cgroups and files may still keep a kubelet from starting; the trial of the first node of each set shows it',
+  );
 }
