@@ -155,6 +155,8 @@ const pages = [
   ['new-set', 'sets/new'],
   ['configs', 'configs'],
   ['upgrade', 'upgrade?to=1.37'],
+  ['inventory', 'inventory'],
+  ['audit', 'audit'],
 ];
 
 function launch() {
@@ -198,7 +200,7 @@ async function shootDashboard() {
     await page.setViewportSize({ width: options.width, height: 700 });
     await page.goto(new URL(path, link.replace(/#.*/, '')).href);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.getByText('Loading').first().waitFor({ state: 'detached' });
+    await page.locator('.loading').waitFor({ state: 'detached' });
     await rig.sleep(1500);
     await page.screenshot({ path: join(out, `${name}.png`), fullPage: options.width < 500 });
     console.log(`${name}.png`);

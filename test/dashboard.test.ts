@@ -239,6 +239,33 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await page.getByText('relet config upgrade-check').first().waitFor();
   });
 
+  test('inventory and audit: values lead to their nodes, outliers and findings are by pool; unknown nodes never pass', async () => {
+    await open('inventory');
+    const outlier = page
+      .getByRole('region', { name: /^Outliers/ })
+      .getByRole('row', { name: /^node-3 web 1.32 maxPods 99 150/ });
+    await outlier.waitFor();
+    const value = page.getByRole('region', { name: 'Values by field' }).getByRole('row', { name: /^maxPods 150/ });
+    await value.getByText('2 nodes').click();
+    await value.getByRole('link', { name: 'node-2' }).waitFor();
+    await page.getByPlaceholder('Find fields').fill('imageGC');
+    await page.getByRole('row', { name: /^imageGCHighThresholdPercent 85 default/ }).waitFor();
+    expect(new URL(page.url()).searchParams.get('field')).toBe('imageGC');
+    await open('audit');
+    const pool = page.getByRole('region', { name: 'web 1.32, 3 nodes' });
+    await pool.getByRole('row', { name: /^medium The client certificate must be renewed/ }).waitFor();
+    await pool.getByText(/^\d+ passing or not applicable/).click();
+    await pool.getByRole('row', { name: /^pass The read-only port must be closed/ }).waitFor();
+    // This role reads reports of agents, and neither ConfigMaps nor kubelets.
+    const other = await rig.viewerPage(dashboard, 'auditor');
+    await other.goto(`${dashboard.url}audit`);
+    await other.getByText('3 nodes could not be read.').first().waitFor();
+    await other.getByText("'get' on ConfigMaps in relet-system, where its config is, is forbidden").waitFor();
+    await other.getByText('--user=system:serviceaccount:default:auditor').first().waitFor();
+    expect(await other.getByRole('row', { name: /^pass/ }).count()).toBe(0);
+    await other.context().close();
+  });
+
   test('a token logs in as its owner; a wrong one is refused with a remedy; a person who may not see nodes reads why', async () => {
     const other = await rig.page(dashboard, { expected: /40[013]/ });
     await other.goto(dashboard.url);
@@ -274,7 +301,16 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     const token = rig.token('nodes-only', 'nodes-only');
     // Only the administrator gets these: in the stream, in the manifest of the set, and in the ConfigMap.
     const secrets = { '': '"inTrial"', 'sets/web': 'only-in-the-set', 'configs/relet-system/hostile': 'alert(3)' };
-    const paths = ['', 'sets/web', 'configs', 'configs/relet-system/hostile', 'nodes/node-2', 'upgrade?to=1.37'];
+    const paths = [
+      '',
+      'sets/web',
+      'configs',
+      'configs/relet-system/hostile',
+      'nodes/node-2',
+      'upgrade?to=1.37',
+      'inventory',
+      'audit',
+    ];
     const trafficOf = async (one: Page, isRead: (text: string, path: string) => boolean) => {
       const seen = await recordTraffic(one);
       for (const path of paths) {
@@ -421,7 +457,18 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await first.context().close();
   });
 
-  const pages = ['', 'nodes/node-1', 'sets', 'sets/web', 'sets/new', 'configs', 'upgrade?to=1.37', 'nowhere'];
+  const pages = [
+    '',
+    'nodes/node-1',
+    'sets',
+    'sets/web',
+    'sets/new',
+    'configs',
+    'upgrade?to=1.37',
+    'inventory',
+    'audit',
+    'nowhere',
+  ];
 
   test.each(['light', 'dark'] as const)('axe finds nothing serious on any page, %s', async (colorScheme) => {
     await page.emulateMedia({ colorScheme });

@@ -29,7 +29,7 @@ const modules: Record<string, { may: string[]; why: string }> = {
     why: 'a browser runs it: it checks configs as one types, and asks the server for the rest',
   },
   'dashboard/server': {
-    may: ['api', 'go', 'config', 'kube', 'fleet', 'rollout', 'dashboard'],
+    may: ['api', 'go', 'config', 'kube', 'fleet', 'rollout', 'audit', 'dashboard'],
     why: 'it reads with the rights of the person, and changes by running relet itself',
   },
   'memory-api': {

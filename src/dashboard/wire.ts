@@ -15,6 +15,7 @@
  *   GET  api/configs → ConfigSummary[]    GET api/configs/NAMESPACE/NAME → ConfigDetails    GET api/configs/diff?a=&b=&kubelet= → ConfigDiff
  *   GET  api/select?selector=             → Selection          GET api/labels → LabelKey[]
  *   GET  api/timeline?hours=              → Timeline           GET api/upgrade-check?to=1.37 → UpgradeAnswer
+ *   GET  api/inventory                    → InventoryAnswer    GET api/audit → AuditAnswer
  *
  * Every POST has the header `x-relet-csrf` with the value of Me, but for login; a GET may have it. Where it is not that of the session,
  * the answer is CSRFTokenMissing. An answer of 400 and more is a Problem.
@@ -22,6 +23,7 @@
 
 import type { NodeConfigSetStatus, SetRevision, WaveStatus } from '../api/node-config-set.js';
 import type { HistoryEntry } from '../fleet/config-history.js';
+import type { Inventory, Pool } from '../fleet/inventory.js';
 import type { ImpactSentence, Preview } from '../fleet/preview.js';
 import type { NodeState } from '../fleet/state-text.js';
 import type { RolloutPlan } from '../rollout/plan-output.js';
@@ -368,6 +370,50 @@ export interface LabelKey {
   key: string;
   /** The most frequent 50. */
   values: { value: string; nodes: number }[];
+}
+
+/** Nodes by name: all of them are counted, and up to 100 named. */
+export interface NodeNames {
+  count: number;
+  names: string[];
+}
+
+interface FleetReading {
+  at: number;
+  /** One or two sentences. */
+  summary: string;
+  /** Nodes that could not be read, by reason; up to 50 reasons. */
+  unread: { reason: string; nodes: NodeNames }[];
+  /** Commands that give the right without which nodes were not read. */
+  rightCommands?: string[];
+}
+
+/** As `relet inventory` finds it. `fields` has every field, also those that have the default everywhere. */
+export interface InventoryAnswer extends FleetReading, Pick<Inventory, 'pools'> {
+  fields: { field: string; isDefault: boolean; values: { value: string; from: string; nodes: NodeNames }[] }[];
+  /** Nodes that differ in the same way are one; up to 200. */
+  outliers: (Omit<Inventory['outliers'][number], 'node'> & { nodes: NodeNames })[];
+}
+
+/** As `relet audit` finds it, without waivers: failing first. */
+export interface AuditAnswer extends FleetReading {
+  pools: (Pick<Pool, 'name' | 'nodes'> & { findings: AuditFinding[] })[];
+}
+
+export interface AuditFinding {
+  check: string;
+  /** As benchmarks have it. */
+  ids: string[];
+  title: string;
+  why: string;
+  /** The value that decides, and where it comes from. */
+  found: string;
+  origin: string;
+  /** `high`, `cannot-tell`, `pass`. */
+  result: string;
+  /** What fixing it needs and risks; empty where it does not fail. */
+  fix: string;
+  nodes: NodeNames;
 }
 
 /** One change by one person, at one time, of one or many nodes. */

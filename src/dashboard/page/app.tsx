@@ -7,6 +7,8 @@ import { ConfigsPage } from './configs/configs-page.js';
 import { UpgradePage } from './configs/upgrade-page.js';
 import { FleetPage } from './fleet/fleet-page.js';
 import { LoginPage } from './login.js';
+import { AuditPage } from './look/audit-page.js';
+import { InventoryPage } from './look/inventory-page.js';
 import { NodePage } from './node/node-page.js';
 import { ageText, now } from './now.js';
 import { Button } from './parts/button.js';
@@ -32,6 +34,8 @@ const destinations: Destination[] = [
   { title: 'Fleet', path: [], heads: [undefined, 'nodes'], isAllowed: () => true },
   { title: 'Sets', path: ['sets'], heads: ['sets'], isAllowed: (may) => may.seeSets },
   { title: 'Configs', path: ['configs'], heads: ['configs'], isAllowed: (may) => may.seeConfigs },
+  { title: 'Inventory', path: ['inventory'], heads: ['inventory'], isAllowed: (may) => may.seeFleet },
+  { title: 'Audit', path: ['audit'], heads: ['audit'], isAllowed: (may) => may.seeFleet },
   { title: 'Upgrade', path: ['upgrade'], heads: ['upgrade'], isAllowed: (may) => may.seeFleet },
 ];
 
@@ -82,6 +86,10 @@ function Page() {
       if (second === 'diff') return <ConfigDiffPage />;
       if (third !== undefined) return <ConfigPage namespace={second} name={third} />;
       return <NotFound />;
+    case 'inventory':
+      return <InventoryPage />;
+    case 'audit':
+      return <AuditPage />;
     case 'upgrade':
       return <UpgradePage />;
     case 'sets':

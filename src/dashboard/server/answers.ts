@@ -7,6 +7,7 @@ import type { ConfigReferences } from '../../fleet/configured-node.js';
 import type { May } from '../wire.js';
 import { payloadDiff } from './config-diff.js';
 import { configDocuments } from './configs-page.js';
+import { auditAnswer, inventoryAnswer } from './fleet-reading.js';
 import { asJson } from './http.js';
 import { nodeDetails, nodeDiff } from './node-page.js';
 import { problemOf } from './problem.js';
@@ -21,6 +22,8 @@ export const answers = {
   configDiff: diffConfigs,
   configDocuments: (reader: Reader, place: { namespace: string; name: string }) => configDocuments(reader, place),
   set: (reader: Reader, { name }: { name: string }) => setDetails(reader, name),
+  inventory: inventoryAnswer,
+  audit: auditAnswer,
   writeSet: (reader: Reader, { body }: { body: Record<string, unknown> }) => writeSet(reader, body),
 };
 

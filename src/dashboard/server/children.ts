@@ -67,17 +67,19 @@ export class Children {
     { session, signal }: { session: Session; signal: AbortSignal },
     name: Name,
     given: AnswerArguments<Name>,
+    { kind = 'answer', timeoutMs = answerMs }: Partial<Pick<Child, 'kind' | 'timeoutMs'>> = {},
   ): Promise<JsonText<Awaited<ReturnType<(typeof answers)[Name]>>>> {
     const question: Question = { name, arguments: given, mode: session.references.kind, may: session.may };
     const stdin = JSON.stringify(question);
-    const child: Child = { session, signal, kind: 'answer', args: [answerVerb], stdin, timeoutMs: answerMs };
+    const child: Child = { session, signal, kind, args: [answerVerb], stdin, timeoutMs };
     const { stdout, stderr, ended } = await this.run(child);
     // It may have printed a part.
     if (ended !== undefined)
       throw new RequestProblem(503, {
         reason: 'TooMuchWork',
         message: `This was too much work for the server: ${ended}.`,
-        remedy: "Run 'relet diff', 'relet describe' or 'relet config diff' in a terminal, which have no limit.",
+        remedy:
+          "Run the command in a terminal, where it has no limit: 'relet diff', 'relet describe', 'relet inventory' …",
       });
     const { status, text } = readReply(stdout);
     if (status === undefined) throw new Error(`the answer '${name}' failed: ${stderr}`);

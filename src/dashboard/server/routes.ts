@@ -88,6 +88,8 @@ export const routes: readonly Route[] = [
     return timelineOf(session.view.nodes.values(), { from: to - hours * 3_600_000, to });
   }),
   route('GET', 'upgrade-check', checkUpgrade),
+  route('GET', 'inventory', (context) => readFleet(context, 'inventory')),
+  route('GET', 'audit', (context) => readFleet(context, 'audit')),
 ];
 
 /** The first that fits, with the values of its stars. */
@@ -161,6 +163,10 @@ const answer = <Name extends AnswerName>(
   name: Name,
   given: AnswerArguments<Name>,
 ) => children.answer(context, name, given);
+
+/** Takes as long as a kubelet that does not answer. */
+const readFleet = ({ children, ...context }: RouteContext, name: 'inventory' | 'audit') =>
+  children.answer(context, name, { user: context.session.person.user }, { kind: 'command', timeoutMs: planMs });
 
 async function startSet(context: RouteContext): Promise<JsonText<ActionResult>> {
   if (context.readOnly) notOffered();

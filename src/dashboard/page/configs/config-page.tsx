@@ -5,6 +5,7 @@ import { ChangeTable } from '../fleet/timeline.js';
 import { Age } from '../parts/age.js';
 import { ButtonLink } from '../parts/button.js';
 import { Facts } from '../parts/facts.js';
+import { NodeLinks } from '../parts/node-links.js';
 import { Loaded, PageTitle, Section } from '../parts/panels.js';
 import { useResource } from '../resource.js';
 import { link } from '../router.js';
@@ -22,7 +23,6 @@ export function ConfigPage({ namespace, name }: { namespace: string; name: strin
 
 function Config({ config }: { config: ConfigDetails }) {
   const { documents, nodeNames, nodes, sets, history } = config;
-  const more = nodes - nodeNames.length;
   return (
     <>
       <Facts
@@ -30,7 +30,7 @@ function Config({ config }: { config: ConfigDetails }) {
           ['Namespace', config.namespace],
           ['Age', <Age key="age" ms={config.createdAt} />],
           ['Sets', sets.length > 0 && sets.map((set) => <a key={set} href={link(['sets', set])}>{`${set} `}</a>)],
-          ['Nodes', <Names key="nodes" names={nodeNames} more={more} />],
+          ['Nodes', <NodeLinks key="nodes" names={nodeNames} count={nodes} />],
           ['Unused', config.unused && 'Nothing refers to it any more; `relet gc` removes it.'],
         ]}
       />
@@ -47,21 +47,6 @@ function Config({ config }: { config: ConfigDetails }) {
           <ChangeTable changes={history} differences={config.namespace} />
         </Section>
       )}
-    </>
-  );
-}
-
-function Names({ names, more }: { names: string[]; more: number }) {
-  if (names.length === 0) return <>none</>;
-  return (
-    <>
-      {names.map((name, at) => (
-        <span key={name}>
-          {at > 0 && ', '}
-          <a href={link(['nodes', name])}>{name}</a>
-        </span>
-      ))}
-      {more > 0 && ` and ${more.toLocaleString('en')} more`}
     </>
   );
 }

@@ -4,9 +4,10 @@ import type { UpgradeAnswer } from '../../wire.js';
 import { rowsByName, rowsVersion } from '../fleet/fleet-store.js';
 import { CopyCommand } from '../parts/copy-command.js';
 import { DataTable } from '../parts/data-table.js';
+import { NodeLinks } from '../parts/node-links.js';
 import { EmptyPanel, Loaded, PageTitle, Section } from '../parts/panels.js';
 import { useResource } from '../resource.js';
-import { link, place, setQuery } from '../router.js';
+import { place, setQuery } from '../router.js';
 import { type NodesReport, resultOf, versionsAfter } from './upgrade-report.js';
 
 export function UpgradePage() {
@@ -60,13 +61,7 @@ function Report({ report }: { report: NodesReport }) {
   return (
     <Section title={`${title}, kubelet ${from}, ${file}`}>
       <p>
-        <strong>{resultOf(report)}</strong>{' '}
-        {nodes.slice(0, 8).map((name) => (
-          <span key={name}>
-            <a href={link(['nodes', name])}>{name}</a>{' '}
-          </span>
-        ))}
-        {nodes.length > 8 && `and ${(nodes.length - 8).toLocaleString('en')} more`}
+        <strong>{resultOf(report)}</strong> <NodeLinks names={nodes.slice(0, 8)} count={nodes.length} />
       </p>
       {findings.length > 0 && (
         <DataTable
