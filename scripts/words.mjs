@@ -90,6 +90,11 @@ export const retired = [
   { find: /\btypedItems\b/g, write: 'isCustom' },
   { find: /\bisOnlyKept\b/g, write: 'noController' },
   { find: /\bunsayable\b/g, write: 'notExpressible' },
+  {
+    find: /\b(?:Standing|Wish|\w*Surroundings|NodeStory|saysNothing|isInTrouble|letItDrain|foresee\w*)\b/g,
+    write: 'RolloutProgress, RequestedChange, what the input is, RecordedNode, hasNoFields; forecast',
+    where: ['code', 'tests'],
+  },
   { find: /\bAgentParts\b/g, write: 'the parts that are used' },
   { find: /['"`]refused['"`]|\bRefused\b/g, write: 'rejected' },
   {

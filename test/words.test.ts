@@ -26,6 +26,11 @@ describe('retired words', () => {
     expect(check('docs/page.md', line)).toEqual([]);
   });
 
+  test('a retired name is reported in code and not in docs', () => {
+    expect(check('src/rollout/plan.ts', 'export type Standing =')).toHaveLength(1);
+    expect(check('docs/page.md', 'Standing orders')).toEqual([]);
+  });
+
   test('a text that must stay is not reported, and hides nothing beside it', () => {
     expect(check('docs/page.md', 'relet node clear-verdict')).toEqual([]);
     expect(check('docs/page.md', 'relet node clear-verdict judges again')).toHaveLength(1);

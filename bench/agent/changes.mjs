@@ -31,7 +31,7 @@ const kinds = {
     await admin.point(created.metadata.name);
     return { created, error: /^failed to load config/ };
   },
-  async foreseen({ admin, config }, i) {
+  async forecast({ admin, config }, i) {
     const created = await admin.configMap(`change-${i}`, {
       kubelet: config('evictionHard: {memory.available: bogus}'),
     });
@@ -58,7 +58,7 @@ const kinds = {
 // Twice as many that start a kubelet as that are refused; the order is fixed so that a failure can be repeated.
 const order = [
   ...['repoint', 'edit in place', 'invalid', 'repoint', 'same bytes', 'missing key', 'repoint', 'unreadable'],
-  ...['reset', 'repoint', 'foreseen', 'edit in place', 'missing ConfigMap', 'repoint', 'reset', 'invalid'],
+  ...['reset', 'repoint', 'forecast', 'edit in place', 'missing ConfigMap', 'repoint', 'reset', 'invalid'],
 ];
 
 /** `config(...lines)` makes a config for this node; `seen` is the Node as an administrator sees it. */

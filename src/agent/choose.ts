@@ -133,7 +133,7 @@ export async function choose(
       source = candidate.source;
       // The last known good is the overlay that is assigned, and nothing has changed since.
       if (passedOver.some((earlier) => source && sameConfig(earlier.source, source, 'document'))) continue;
-      const choice = instead(await accept(parts, { rank, ...candidate }, records, signal), passedOver);
+      const choice = withPassedOver(await accept(parts, { rank, ...candidate }, records, signal), passedOver);
       const failed = records.ignoresFailures ? [] : await failedBefore(parts, list.slice(at + 1), records);
       return failed.length === 0 ? choice : { ...choice, passedOver: [...passedOver, ...failed] };
     } catch (error) {
@@ -142,7 +142,7 @@ export async function choose(
       passedOver.push({ source, error });
     }
   }
-  return instead({ ...(await lastResort(parts, signal, records)), isLastResort: true }, passedOver);
+  return withPassedOver({ ...(await lastResort(parts, signal, records)), isLastResort: true }, passedOver);
 }
 
 /** Less trusted candidates are not validated; known failures are reported. */
@@ -158,7 +158,7 @@ async function failedBefore(parts: ChooseParts, list: Ranked[], { rollbackFrom }
   });
 }
 
-function instead(choice: Choice, passedOver: PassedOver[]): Choice {
+function withPassedOver(choice: Choice, passedOver: PassedOver[]): Choice {
   const [first] = passedOver;
   return first === undefined ? choice : { ...choice, error: first.error, passedOver };
 }

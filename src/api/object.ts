@@ -32,3 +32,9 @@ export interface KubeObject {
   metadata: ObjectMeta;
   [field: string]: unknown;
 }
+
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+  binaryData?: Record<string, string>;
+  immutable?: boolean;
+}

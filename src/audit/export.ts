@@ -46,7 +46,7 @@ export function exportOverlay(overlay: Overlay, format: ExportFormat, options: E
   return { object: target.write({ config: kept, unset: overlay.unset }, options, lost), lost };
 }
 
-interface Target {
+interface ExportTarget {
   rejects?(field: string, options: ExportOptions): string | undefined;
   /** Can say that a field has its default. */
   unsets?: true;
@@ -91,13 +91,13 @@ const karpenterTakes = [
   'cpuCFSQuota',
 ];
 
-const rancher: Target = {
+const rancher: ExportTarget = {
   write({ config }, { minor = newestMinor }, lost) {
     return minor >= 32 ? { ...header, ...config } : { 'kubelet-arg': kubeletArgs(config, minor, lost) };
   },
 };
 
-const targets: Record<ExportFormat, Target> = {
+const targets: Record<ExportFormat, ExportTarget> = {
   openshift: {
     rejects: among(openshiftRejects, 'the Machine Config Operator keeps it to itself'),
     write: ({ config }, { name }) => ({

@@ -127,8 +127,8 @@ export class SetReconciler {
     const nowMs = client.clock.now();
     const rules = this.#rules(set);
     if (rules instanceof InvalidSpec) {
-      const standing = { condition: 'Stalled', kind: 'invalidSpec', message: rules.message } as const;
-      await this.#writeStatus(set, stalledStatus(set, standing, rfc3339(nowMs)));
+      const progress = { condition: 'Stalled', kind: 'invalidSpec', message: rules.message } as const;
+      await this.#writeStatus(set, stalledStatus(set, progress, rfc3339(nowMs)));
       return this.#liftAll(set);
     }
     const all = membersOf(set, this.#options.view, this.#memory.of(name).readNode);
@@ -144,7 +144,7 @@ export class SetReconciler {
     const waiting = await this.#drains.taintWaiting(pass, planned, members);
     const lifted = await this.#drains.lift(set, members, { intent, waiting }, pass.context);
     await leaving(this.#leavingOptions(set, rules));
-    if (planned.standing.condition === 'Ready')
+    if (planned.progress.condition === 'Ready')
       await collectConfigMaps(
         this.#options,
         name,

@@ -5,7 +5,7 @@ import { type ConfigRef, type NodeConfigSource, parseRef, refOf } from '../api/c
 import { checkDnsLabel, checkDnsSubdomain } from '../api/names.js';
 import { configLabel } from '../api/node-config.js';
 import { type NodeConfigSet, nodeConfigSets } from '../api/node-config-set.js';
-import type { KubeObject } from '../api/object.js';
+import type { ConfigMap } from '../api/object.js';
 import { ApiError, isAlreadyExists, isForbidden, isNotFound } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';
 import type { KubeClient } from '../kube/client.js';
@@ -20,12 +20,6 @@ export const defaultKey = 'kubelet';
 export interface Cluster {
   client: KubeClient;
   signal: AbortSignal;
-}
-
-export interface ConfigMap extends KubeObject {
-  data?: Record<string, string>;
-  binaryData?: Record<string, string>;
-  immutable?: boolean;
 }
 
 export interface NewConfigMap {

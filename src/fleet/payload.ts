@@ -114,7 +114,7 @@ export function withStatements(
 }
 
 /** An overlay that changes nothing: the node runs its local config. */
-export const saysNothing = (text: string, minor: Minor): boolean =>
+export const hasNoFields = (text: string, minor: Minor): boolean =>
   isOverlay(text) && isEmpty(readOverlay(text, minor));
 
 const isEmpty = ({ config, unset }: Overlay): boolean => Object.keys(config).length === 0 && unset.length === 0;

@@ -114,10 +114,10 @@ function secureContext({ ca, cert, key }: TlsMaterial, url: URL): SecureContext 
   }
 }
 
-type Target = { host: string; port: number };
-type Connector = { createConnection(options: Target, done: (error: Error | null, socket?: Duplex) => void): void };
+type HostAndPort = { host: string; port: number };
+type Connector = { createConnection(options: HostAndPort, done: (error: Error | null, socket?: Duplex) => void): void };
 
-function throughTunnel(agent: HttpAgent, proxy: URL, wrap: (options: Target, socket: Duplex) => Duplex): void {
+function throughTunnel(agent: HttpAgent, proxy: URL, wrap: (options: HostAndPort, socket: Duplex) => Duplex): void {
   (agent as unknown as Connector).createConnection = (options, done) => {
     tunnel(proxy, options.host, Number(options.port)).then(
       (socket) => done(null, wrap(options, socket)),

@@ -15,7 +15,7 @@ import { isUnsettled } from '../rollout/survey.js';
 /**
  * Of one node: assigned ─► active ─► updated, or failed. `returned`: it was given back what it had.
  */
-export interface NodeStory {
+export interface RecordedNode {
   name: string;
   /** Of the rollout; 0: outside of one. */
   wave: number;
@@ -55,11 +55,11 @@ export interface RehearsalRecordOptions {
   onUpdated(name: string): void;
 }
 
-type Counted = { isUnavailable: boolean; isInTrial: boolean; outcome: NodeStory['outcome'] | undefined };
+type Counted = { isUnavailable: boolean; isInTrial: boolean; outcome: RecordedNode['outcome'] | undefined };
 
 export class RehearsalRecord {
   /** In the order in which they were assigned. */
-  readonly stories = new Map<string, NodeStory>();
+  readonly nodes = new Map<string, RecordedNode>();
   readonly events: RehearsalEvent[] = [];
   readonly samples: Sample[] = [];
   readonly most = { unavailable: 0, inTrial: 0, failed: 0 };
@@ -154,12 +154,12 @@ export class RehearsalRecord {
     if (!this.#isStarted) return;
     const node = this.#read(name);
     if (node === undefined) return;
-    const story = this.#update(node);
+    const recorded = this.#update(node);
     const isOpen = node.claim !== undefined && isUnsettled(node) && node.claim.exempt !== true;
     const next: Counted = {
       isUnavailable: !node.isReady || node.isCordoned || (isOpen && node.state === 'waiting'),
       isInTrial: isOpen,
-      outcome: story?.outcome,
+      outcome: recorded?.outcome,
     };
     const before = this.#counted.get(name);
     this.#counted.set(name, next);
@@ -178,18 +178,18 @@ export class RehearsalRecord {
     if (one.outcome !== undefined && one.outcome !== 'returned') this.#counts[one.outcome] += by;
   }
 
-  #update(node: SetNode): NodeStory | undefined {
+  #update(node: SetNode): RecordedNode | undefined {
     const { name, claim, state } = node;
-    const story = this.stories.get(name);
+    const recorded = this.nodes.get(name);
     const revision = this.set?.status?.updateRevision;
-    if (claim === undefined || revision === undefined) return story;
+    if (claim === undefined || revision === undefined) return recorded;
     if (claim.revision !== revision) {
-      if (story !== undefined) story.outcome = 'returned';
-      return story;
+      if (recorded !== undefined) recorded.outcome = 'returned';
+      return recorded;
     }
     const atMs = this.#now();
-    const shown: NodeStory = story ?? { name, wave: claim.wave, assignedMs: atMs, outcome: 'pending' };
-    this.stories.set(name, shown);
+    const shown: RecordedNode = recorded ?? { name, wave: claim.wave, assignedMs: atMs, outcome: 'pending' };
+    this.nodes.set(name, shown);
     if (state === 'waiting') shown.outcome = 'pending';
     else if (state === 'trial') {
       shown.outcome = 'trial';
@@ -204,12 +204,12 @@ export class RehearsalRecord {
     return shown;
   }
 
-  #fail(story: NodeStory, why: SetNode['failure']): void {
-    if (story.outcome === 'failed') return;
-    story.outcome = 'failed';
-    story.endedMs = this.#now();
-    if (why !== undefined) Object.assign(story, why);
-    this.add('node', `${story.name} failed${why === undefined ? '' : `, ${why.reason}: ${why.message}`}`);
+  #fail(recorded: RecordedNode, why: SetNode['failure']): void {
+    if (recorded.outcome === 'failed') return;
+    recorded.outcome = 'failed';
+    recorded.endedMs = this.#now();
+    if (why !== undefined) Object.assign(recorded, why);
+    this.add('node', `${recorded.name} failed${why === undefined ? '' : `, ${why.reason}: ${why.message}`}`);
   }
 
   #see(set: NodeConfigSet): void {

@@ -2,7 +2,7 @@
 import { type NodeConfigSet, ownNodes, type WaveState } from '../api/node-config-set.js';
 import { assess } from '../rollout/assessment.js';
 import type { Fleet } from './fleet.js';
-import type { NodeStory, RehearsalEvent, Sample } from './record.js';
+import type { RecordedNode, RehearsalEvent, Sample } from './record.js';
 import type { RehearsalRun } from './rehearse.js';
 import type { NodeRejection } from './rejections.js';
 
@@ -54,7 +54,7 @@ export interface RehearsedWave {
 export interface RehearsedNode {
   name: string;
   wave: number;
-  outcome: NodeStory['outcome'];
+  outcome: RecordedNode['outcome'];
   assignedSeconds: number;
   activeSeconds?: number;
   endedSeconds?: number;
@@ -74,10 +74,10 @@ export interface ReportInput {
 export function reportOf({ run, fleet, seed, rejections, assumptions }: ReportInput): Rehearsal {
   const { record, set, quietMs, faulty } = run;
   const { status = {} } = set;
-  const stories = [...record.stories.values()];
-  const story = inOrder(stories, record.order).map(rehearsed);
+  const recorded = [...record.nodes.values()];
+  const story = inOrder(recorded, record.order).map(rehearsed);
   const { unavailable, inTrial, failed } = status;
-  const of = (outcome: NodeStory['outcome']) => stories.filter((one) => one.outcome === outcome).length;
+  const of = (outcome: RecordedNode['outcome']) => recorded.filter((one) => one.outcome === outcome).length;
   return {
     apiVersion: 'cli.relet.dev/v1',
     kind: 'Rehearsal',
@@ -103,7 +103,7 @@ export function reportOf({ run, fleet, seed, rejections, assumptions }: ReportIn
       failed: { most: Math.max(record.most.failed, failed?.used ?? 0), allowed: failed?.allowed ?? 0 },
     },
     drains: { ...record.drains, podsMoved: run.podsMoved },
-    waves: wavesOf(set, stories),
+    waves: wavesOf(set, recorded),
     rejections,
     failed: story.filter(({ outcome, reason }) => outcome === 'failed' || (outcome === 'returned' && reason)),
     excluded: status.excluded ?? [],
@@ -130,14 +130,23 @@ function ending(set: NodeConfigSet): Pick<Rehearsal, 'outcome' | 'reason' | 'mes
 }
 
 /** As the set decided; a node that it did not decide about comes last. */
-function inOrder(stories: readonly NodeStory[], order: readonly string[]): NodeStory[] {
+function inOrder(recorded: readonly RecordedNode[], order: readonly string[]): RecordedNode[] {
   const places = new Map<string, number>();
   for (const [place, name] of order.entries()) if (!places.has(name)) places.set(name, place);
-  const placeOf = ({ name }: NodeStory) => places.get(name) ?? order.length;
-  return [...stories].sort((a, b) => placeOf(a) - placeOf(b));
+  const placeOf = ({ name }: RecordedNode) => places.get(name) ?? order.length;
+  return [...recorded].sort((a, b) => placeOf(a) - placeOf(b));
 }
 
-function rehearsed({ name, wave, outcome, assignedMs, activeMs, endedMs, reason, message }: NodeStory): RehearsedNode {
+function rehearsed({
+  name,
+  wave,
+  outcome,
+  assignedMs,
+  activeMs,
+  endedMs,
+  reason,
+  message,
+}: RecordedNode): RehearsedNode {
   return {
     name,
     wave,
@@ -150,9 +159,9 @@ function rehearsed({ name, wave, outcome, assignedMs, activeMs, endedMs, reason,
   };
 }
 
-function wavesOf({ status = {} }: NodeConfigSet, stories: readonly NodeStory[]): RehearsedWave[] {
+function wavesOf({ status = {} }: NodeConfigSet, recorded: readonly RecordedNode[]): RehearsedWave[] {
   return (status.waves ?? []).map(({ wave, updated, failed, state }, at, all) => {
-    const members = stories.filter((one) => one.wave === wave);
+    const members = recorded.filter((one) => one.wave === wave);
     const ends = members.map(({ endedMs }) => endedMs);
     const isOver = members.length > 0 && ends.every((ms) => ms !== undefined);
     return {

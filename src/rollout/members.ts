@@ -60,7 +60,7 @@ export interface SetNode {
   drain?: DrainMark;
 }
 
-export interface NodeFacts {
+export interface MemberInput {
   set: string;
   node: ClusterNode;
   object: MeasuredNodeConfig | undefined;
@@ -70,7 +70,7 @@ export interface NodeFacts {
   claimant?: string | undefined;
 }
 
-export function setNode({ set, node, object, olderSets, claimant }: NodeFacts): SetNode {
+export function setNode({ set, node, object, olderSets, claimant }: MemberInput): SetNode {
   const { metadata, spec = {}, status = {} } = node;
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
   const isReady = ready?.status === 'True';
@@ -137,7 +137,7 @@ function unsettledSince({ metadata, status }: NodeConfig, state: ConfigState): n
 }
 
 function exclusion(
-  { set, node, object, olderSets, claimant }: NodeFacts,
+  { set, node, object, olderSets, claimant }: MemberInput,
   { claim, assigned, own }: { claim: Claim | undefined; assigned: ConfigRef | undefined; own: boolean },
 ): Exclusion | undefined {
   const because = (key: keyof typeof exclusionReasons, detail: string): Exclusion => ({
@@ -207,7 +207,7 @@ export interface ClusterObjects {
 export function membersOf(
   set: NodeConfigSet,
   { sets, nodes, nodeConfigs, claims }: ClusterObjects,
-  read: (facts: NodeFacts) => SetNode = setNode,
+  read: (facts: MemberInput) => SetNode = setNode,
 ): SetMember[] {
   const { name } = set.metadata;
   const older = [...sets.values()].filter((other) => isOlder(other, set));
@@ -233,7 +233,7 @@ function isOlder({ metadata: other }: NodeConfigSet, { metadata: set }: NodeConf
 }
 
 /** For objects of informers, which replace what changes: a node is read again only then. For one set. */
-export function nodeReader(): (facts: NodeFacts) => SetNode {
+export function nodeReader(): (facts: MemberInput) => SetNode {
   const known = new WeakMap<ClusterNode, { object: MeasuredNodeConfig | undefined; others: string; read: SetNode }>();
   return (facts) => {
     const { node, object, olderSets, claimant = '' } = facts;

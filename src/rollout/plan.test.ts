@@ -77,7 +77,7 @@ describe('a node that failed', () => {
     .map((name) => node(name));
   const first = planned([failed, ...others], { waves: all });
   const later = (nodes: SetNode[], state = first.state) => planned(nodes, { waves: all }, { state });
-  const reason = ({ standing }: Plan) => `${standing.condition} ${standing.kind}`;
+  const reason = ({ progress }: Plan) => `${progress.condition} ${progress.kind}`;
 
   test('halts the rollout', () => {
     expect(reason(first)).toBe('Stalled halted');
@@ -113,7 +113,7 @@ describe('a set of which no node can be changed', () => {
 
   test('waits with a reason of its own and the first node, and has no wave that is rolling', () => {
     const plan = planned(all8, { waves: all });
-    expect(plan.standing).toMatchObject({ condition: 'Reconciling', kind: 'nothing' });
+    expect(plan.progress).toMatchObject({ condition: 'Reconciling', kind: 'nothing' });
     expect(plan.waiting).toBe('all 8 nodes excluded: node-0000 (held on its host) and others');
     expect(plan.state.waves).toBeUndefined();
     expect(plan.state.currentRevision).toBeUndefined();
@@ -127,7 +127,7 @@ describe('a set of which no node can be changed', () => {
 
   test('without a selected node it has no waves either', () => {
     const plan = planned([], { waves: all });
-    expect([plan.standing.kind, plan.state.waves]).toEqual(['noNodes', undefined]);
+    expect([plan.progress.kind, plan.state.waves]).toEqual(['noNodes', undefined]);
   });
 });
 
@@ -424,7 +424,7 @@ test('what was approved is asked for again when the same config comes back', () 
     state: 'active',
     claim: claim({ source: parseRef('n/new-2/k'), at: first.state.intent!.at }),
   });
-  expect(planned([done, old('b')], strategy, { state: first.state }).standing.kind).toBe('approval');
+  expect(planned([done, old('b')], strategy, { state: first.state }).progress.kind).toBe('approval');
 });
 
 test('a retry with updateNodes New reaches the nodes that failed', () => {
@@ -450,7 +450,7 @@ describe('expiry', () => {
   test('a revision that expires never becomes the current one', () => {
     const done = rolled.map((one) => ({ ...one, state: 'active' as const }));
     const found = planned(done, {}, { state: withOld, spec: { expiresAfter: '1h' } });
-    expect(found.standing).toMatchObject({ condition: 'Ready', kind: 'complete' });
+    expect(found.progress).toMatchObject({ condition: 'Ready', kind: 'complete' });
     expect(found.state.currentRevision).toBe('old');
   });
 });
@@ -463,7 +463,7 @@ test('without a current revision a rollback gives each node what it had', () => 
 
 test('a problem with the config stops the rollout, and not a rollback', () => {
   const problem = { kind: 'impact', message: 'why' } as const;
-  expect(planned([node('a')], {}, { problem }).standing).toEqual({
+  expect(planned([node('a')], {}, { problem }).progress).toEqual({
     condition: 'Stalled',
     kind: 'impact',
     message: 'why',
@@ -506,7 +506,7 @@ describe('a wave without nodes', () => {
   test('whose nodes were removed while it waited for approval still waits', () => {
     const ended = { wave: 2, nodes: 2, assigned: 1, updated: 1, failed: 0, endedAt: rfc3339(nowMs - 20 * minute) };
     const state: SetState = { ...started, waves: [{ ...ended, state: 'AwaitingApproval' }] };
-    expect(planned(nodes, { waves }, { state }).standing.kind).toBe('approval');
+    expect(planned(nodes, { waves }, { state }).progress.kind).toBe('approval');
   });
 });
 
@@ -586,7 +586,7 @@ describe('plan: nodes to which the config cannot be rolled out', () => {
 
   test('a set is complete when all others are, and its message names the node', () => {
     const result = planned([node('bad', { refused: refused() }), done('a')], { waves: all });
-    expect(result.standing).toEqual({
+    expect(result.progress).toEqual({
       condition: 'Ready',
       kind: 'complete',
       message: '1 node does not get the config: bad (unrecognized feature gate: NoSuchGate)',
@@ -595,7 +595,7 @@ describe('plan: nodes to which the config cannot be rolled out', () => {
 
   test('a set is not complete where more nodes are left out than have the config', () => {
     const result = planned([...names(2).map((name) => node(name, { refused: refused() })), done('a')], { waves: all });
-    expect(result.standing).toMatchObject({ condition: 'Stalled', kind: 'invalidConfig' });
+    expect(result.progress).toMatchObject({ condition: 'Stalled', kind: 'invalidConfig' });
   });
 
   test('such a node still gets the current revision when it joins, and goes back with the others', () => {

@@ -64,7 +64,7 @@ export interface Stalled {
 }
 
 /** Ready, Reconciling or Stalled is True, with this reason; `message` has the details. */
-export type Standing =
+export type RolloutProgress =
   | { condition: 'Ready'; kind: keyof typeof setReadyReasons; message?: string }
   | { condition: 'Reconciling'; kind: keyof typeof setProgressReasons; message?: string }
   | { condition: 'Stalled'; kind: keyof typeof setStalledReasons; message?: string };
@@ -74,7 +74,7 @@ export interface Plan {
   state: SetState;
   survey: Survey;
   waves: WavePlan;
-  standing: Standing;
+  progress: RolloutProgress;
   /** Reason why the rollout waits; undefined while it is complete, or a batch is on its way. */
   waiting?: string;
   /** When to look again, if nothing else happens. */
@@ -95,7 +95,7 @@ export function plan(input: PlanInput): Plan {
     waves.isDone && !isRejected(state) && input.problem === undefined && state.updateRevision !== undefined;
   const next = isDone ? completed(state, rules.expiresAfterMs !== undefined, nowMs) : state;
   const step = intent === undefined ? decide({ ...input, state: next }, seen, waves) : continued(intent, nodes);
-  const { intent: _, waves: __, ...rest } = withHalted(next, step.standing, nowMs);
+  const { intent: _, waves: __, ...rest } = withHalted(next, step.progress, nowMs);
   const batch = intent ?? step.intent;
   return {
     state: {
@@ -105,7 +105,7 @@ export function plan(input: PlanInput): Plan {
     },
     survey: seen,
     waves,
-    standing: step.standing,
+    progress: step.progress,
     ...(step.waiting !== undefined && { waiting: step.waiting }),
     ...nextLook({ rules, nodes, nowMs, state: next, waves }),
   };
@@ -121,21 +121,21 @@ function withPeople({ state, desired, rules, pauser = {}, areNamesChecked = fals
   return withPause(withApproval(withRequest(started, desired, context), context), rules.paused, pauser, context);
 }
 
-const withHalted = (state: SetState, { condition, kind, message }: Standing, nowMs: number): SetState =>
+const withHalted = (state: SetState, { condition, kind, message }: RolloutProgress, nowMs: number): SetState =>
   condition === 'Stalled' && kind === 'halted' ? withHalt(state, message, nowMs) : state;
 
 interface Step {
   intent?: Intent;
-  standing: Standing;
+  progress: RolloutProgress;
   waiting?: string;
 }
 
 const reconciling = (kind: keyof typeof setProgressReasons, message: string): Step => ({
-  standing: { condition: 'Reconciling', kind, message },
+  progress: { condition: 'Reconciling', kind, message },
   waiting: message,
 });
 const stalled = (kind: keyof typeof setStalledReasons, message: string): Step => ({
-  standing: { condition: 'Stalled', kind, message },
+  progress: { condition: 'Stalled', kind, message },
   waiting: message,
 });
 
@@ -143,7 +143,7 @@ function continued(intent: Intent, nodes: readonly SetNode[]): Step {
   const names = new Set(intent.names);
   const draining = nodes.filter(({ name, drain }) => names.has(name) && drain?.state === 'Draining');
   if (draining.length > 0) return reconciling('draining', sentences.draining(draining));
-  return { standing: { condition: 'Reconciling', kind: 'rolling', message: sentences.changing(intent.names) } };
+  return { progress: { condition: 'Reconciling', kind: 'rolling', message: sentences.changing(intent.names) } };
 }
 
 function surveyOf(state: SetState, { rules, nodes, nowMs }: PlanInput): Survey {
@@ -218,7 +218,7 @@ function decide(input: PlanInput, seen: Survey, waves: WavePlan): Step {
   }
   if (problem !== undefined) return stalled(problem.kind, problem.message);
   if (isRejected(state)) return stalled(outcomeKind(state), sentences.rejected(set, state));
-  if (nodes.length === 0) return { standing: { condition: 'Ready', kind: 'noNodes' } };
+  if (nodes.length === 0) return { progress: { condition: 'Ready', kind: 'noNodes' } };
   if (isComplete(state)) return catchUp(input, seen);
   return rollOut(input, seen, waves);
 }
@@ -277,15 +277,15 @@ function catchUp({ set, state, rules, nowMs }: PlanInput, seen: Survey): Step {
   const failed = seen.failed.filter(({ node }) => node.claim?.wave === 0);
   if (failed.length > seen.allowed.failed)
     return stalled('halted', sentences.halted(set, { ...seen, failed, failedBefore: [] }));
-  const standing = standingAfter(seen);
-  return names.length === 0 ? { standing } : { ...batch({ revision, source, wave: 0 }, names, nowMs), standing };
+  const progress = progressAfter(seen);
+  return names.length === 0 ? { progress } : { ...batch({ revision, source, wave: 0 }, names, nowMs), progress };
 }
 
 /**
  * Few nodes to which the config cannot be rolled out do not stall a set: they are excluded, and named. Where they are more than the
  * others, it is the config that needs a person.
  */
-function standingAfter(seen: Survey): Standing {
+function progressAfter(seen: Survey): RolloutProgress {
   const refused = seen.excluded.flatMap(({ node }) => (node.refused === undefined ? [] : [node]));
   const [first] = refused;
   if (first !== undefined && refused.length > seen.eligible.length)
@@ -337,7 +337,7 @@ function batch(
   const exempt = picked.filter(({ isExempt }) => isExempt).map(({ name }) => name);
   return {
     intent: { ...target, names, ...(exempt.length > 0 && { exempt }), at: rfc3339(nowMs) },
-    standing: { condition: 'Reconciling', kind, message: sentences.changing(names) },
+    progress: { condition: 'Reconciling', kind, message: sentences.changing(names) },
   };
 }
 

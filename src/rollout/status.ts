@@ -11,7 +11,7 @@ import { mostNames, type NamedNode, type NodeConfigSet, type NodeConfigSetStatus
 import { shorten } from '../shorten.js';
 import { clauseOf } from '../visible-text.js';
 import type { SetMember } from './members.js';
-import type { Plan, Standing } from './plan.js';
+import type { Plan, RolloutProgress } from './plan.js';
 import { list } from './sentences.js';
 import { selfSetLabels } from './spec.js';
 import { isRejected, storedState } from './state.js';
@@ -23,7 +23,7 @@ export function statusOf(
   members: readonly Pick<SetMember, 'node'>[],
   now: string,
 ): NodeConfigSetStatus {
-  const { state, survey, waves, standing, waiting } = plan;
+  const { state, survey, waves, progress, waiting } = plan;
   const count = (phase: Phase) => [...survey.phases.values()].filter((one) => one === phase).length;
   const { unavailable, inTrial, failed, excluded, allowed } = survey;
   // A revision that was taken back has failed on nobody who is without it; its entry in `revisions` keeps the names.
@@ -72,7 +72,7 @@ export function statusOf(
     ...(waiting !== undefined && { waiting: shorten(waiting, 4000) }),
     conditions: conditionsOf(
       set,
-      standing,
+      progress,
       excluded.map(({ node }) => node.name),
       now,
     ),
@@ -80,22 +80,27 @@ export function statusOf(
 }
 
 /** While the spec cannot be used: what was so before, and why. */
-export function stalledStatus(set: NodeConfigSet, standing: Standing, now: string): NodeConfigSetStatus {
+export function stalledStatus(set: NodeConfigSet, progress: RolloutProgress, now: string): NodeConfigSetStatus {
   return {
     ...set.status,
     observedGeneration: set.metadata.generation ?? 1,
-    waiting: standing.message ?? '',
-    conditions: conditionsOf(set, standing, [], now),
+    waiting: progress.message ?? '',
+    conditions: conditionsOf(set, progress, [], now),
   };
 }
 
 /** Exactly one of Ready, Reconciling and Stalled is True; all three have the same reason. */
-function conditionsOf(set: NodeConfigSet, standing: Standing, excluded: string[], now: string): NodeConfigCondition[] {
-  const { reason, message } = textOf(standing);
+function conditionsOf(
+  set: NodeConfigSet,
+  progress: RolloutProgress,
+  excluded: string[],
+  now: string,
+): NodeConfigCondition[] {
+  const { reason, message } = textOf(progress);
   const observedGeneration = set.metadata.generation ?? 1;
   const kstatus = (['Ready', 'Reconciling', 'Stalled'] as const).map((type) => ({
     type,
-    status: type === standing.condition ? ('True' as const) : ('False' as const),
+    status: type === progress.condition ? ('True' as const) : ('False' as const),
     reason,
     message,
     observedGeneration,
@@ -117,15 +122,15 @@ function conditionsOf(set: NodeConfigSet, standing: Standing, excluded: string[]
   return withConditions(kept, wanted, now);
 }
 
-export function textOf(standing: Standing): ConditionReason {
+export function textOf(progress: RolloutProgress): ConditionReason {
   const { reason, message } =
-    standing.condition === 'Ready'
-      ? setReadyReasons[standing.kind]
-      : standing.condition === 'Reconciling'
-        ? setProgressReasons[standing.kind]
-        : setStalledReasons[standing.kind];
-  const detail = standing.message === undefined ? '' : ` ${standing.message}`;
+    progress.condition === 'Ready'
+      ? setReadyReasons[progress.kind]
+      : progress.condition === 'Reconciling'
+        ? setProgressReasons[progress.kind]
+        : setStalledReasons[progress.kind];
+  const detail = progress.message === undefined ? '' : ` ${progress.message}`;
   // The details name the person: 'ann aborted revision …', which says the same and more.
-  const isNamed = standing.condition === 'Stalled' && ['aborted', 'undone'].includes(standing.kind) && detail !== '';
+  const isNamed = progress.condition === 'Stalled' && ['aborted', 'undone'].includes(progress.kind) && detail !== '';
   return { reason, message: shorten(isNamed ? detail.trimStart() : `${message}${detail}`, 8000) };
 }

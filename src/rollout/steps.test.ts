@@ -57,7 +57,7 @@ const abort = { action: 'Abort', revision: 'new', by: 'ann', why: 'wrong value' 
 
 describe('a request', () => {
   test('names the person and the reason in the condition and in the steps', () => {
-    const { state, standing } = planned(asking({ request: abort }));
+    const { state, progress } = planned(asking({ request: abort }));
     expect(state.steps?.[0]).toEqual({
       at,
       step: 'Aborted',
@@ -66,21 +66,21 @@ describe('a request', () => {
       verified: true,
       why: 'wrong value',
     });
-    expect(textOf(standing)).toEqual({
+    expect(textOf(progress)).toEqual({
       reason: 'Aborted',
       message: `ann aborted revision new: "wrong value"; change the config in the spec, or 'relet rollout retry gpu'`,
     });
   });
 
   test('where no policy checks names, the name is shown as unverified', () => {
-    const { state, standing } = planned(asking({ request: abort }), { areNamesChecked: false });
+    const { state, progress } = planned(asking({ request: abort }), { areNamesChecked: false });
     expect(state.steps?.[0]).not.toHaveProperty('verified');
-    expect(textOf(standing).message).toMatch(/^ann \(unverified\) aborted revision new: "wrong value";/);
+    expect(textOf(progress).message).toMatch(/^ann \(unverified\) aborted revision new: "wrong value";/);
   });
 
   test('nobody is named where the request names nobody', () => {
     const { by: _, why: __, ...request } = abort;
-    expect(textOf(planned(asking({ request })).standing).message).toMatch(/^revision new was aborted; change/);
+    expect(textOf(planned(asking({ request })).progress).message).toMatch(/^revision new was aborted; change/);
   });
 
   test('an undo and a retry keep who and why; one for another revision leaves no step', () => {

@@ -2,7 +2,7 @@
 import { compareBody, compareEvents } from './digest.js';
 import { difference } from './pattern.js';
 import { type Interaction, type Request, scenarios } from './record.js';
-import { type Answer, Session, type Target, type WatchAnswer } from './session.js';
+import { type Answer, type ReplayTarget, Session, type WatchAnswer } from './session.js';
 
 export interface Result {
   id: string;
@@ -12,7 +12,7 @@ export interface Result {
   difference?: string;
 }
 
-export async function replay(record: Interaction[], target: Target): Promise<Result[]> {
+export async function replay(record: Interaction[], target: ReplayTarget): Promise<Result[]> {
   const results: Result[] = [];
   for (const [name, interactions] of scenarios(record)) {
     const session = new Session(target, `apidiff-${name}`);

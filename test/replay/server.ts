@@ -2,9 +2,9 @@
 import { readTokenFile } from '../../src/lab/apiserver/access/token-file.js';
 import { startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import { createLog } from '../../src/log.js';
-import type { Target } from './session.js';
+import type { ReplayTarget } from './session.js';
 
-export interface ReplayServer extends Target {
+export interface ReplayServer extends ReplayTarget {
   kubeconfig: string;
   close(): Promise<void>;
 }

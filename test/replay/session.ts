@@ -5,7 +5,7 @@ import { Agent, request as httpsRequest } from 'node:https';
 import { eventually } from '../eventually.js';
 import type { Request } from './record.js';
 
-export interface Target {
+export interface ReplayTarget {
   port: number;
   ca: string;
   tokens: { admin: string; node: string };
@@ -29,7 +29,7 @@ export class Session {
   readonly #variables = new Map<string, string>();
 
   constructor(
-    private readonly target: Target,
+    private readonly target: ReplayTarget,
     namespace: string,
   ) {
     this.#variables.set('ns', namespace);

@@ -11,7 +11,7 @@ import { isObject } from '../../json.js';
 import { defineRecord, type JsonRecord } from './json-record.js';
 
 /** Downloaded content: the files, and the annotations of the ConfigMap that validation needs at every boot. */
-export interface Payload {
+export interface ConfigFiles {
   files: Map<string, Uint8Array>;
   /** Only those of relet.dev; they let a false alarm through. */
   annotations: Record<string, string>;
@@ -19,7 +19,7 @@ export interface Payload {
   binaryKeys: string[];
 }
 
-export interface Checkpoint extends Payload {
+export interface Checkpoint extends ConfigFiles {
   source: ExactRef;
   dir: string;
   /** The config itself: the file of the source's key. */
@@ -64,7 +64,7 @@ export class Checkpoints {
    * Saving again is harmless: equal content stays, damaged content is put aside and written again. True when
    * something was written.
    */
-  save(source: ExactRef, payload: Payload): boolean {
+  save(source: ExactRef, payload: ConfigFiles): boolean {
     const dir = this.dirOf(source);
     for (const key of payload.files.keys()) checkFileKey(key);
     const parent = join(this.#root, source.uid);

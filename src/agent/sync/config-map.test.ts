@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../api/config-error.js';
 import type { ExactRef } from '../../api/config-ref.js';
+import type { ConfigMap } from '../../api/object.js';
 import { betaError } from '../../api/upstream-words.js';
-import { type ConfigMap, identityOf, payloadOf, resolve, specRef } from './config-map.js';
+import { identityOf, payloadOf, resolve, specRef } from './config-map.js';
 
 const source: ExactRef = { namespace: 'ns', name: 'n', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
 const configMap = (more: object = {}): ConfigMap => ({

@@ -2,29 +2,24 @@
 import { ConfigError } from '../../api/config-error.js';
 import { type ConfigRef, type ExactRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import { configLabel } from '../../api/node-config.js';
-import type { KubeObject } from '../../api/object.js';
+import type { ConfigMap } from '../../api/object.js';
 import { isForbidden } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch.js';
 import type { Log } from '../../log.js';
-import { type Payload, sha256 } from '../state/checkpoints.js';
-
-export interface ConfigMap extends KubeObject {
-  data?: Record<string, string>;
-  binaryData?: Record<string, string>;
-}
+import { type ConfigFiles, sha256 } from '../state/checkpoints.js';
 
 /** The ConfigMap to read, and what must be true of it. */
-export interface Target extends ConfigRef {
+export interface AssignedRef extends ConfigRef {
   /** It must carry the label that marks a kubelet config. */
   labelled?: true;
 }
 
 export interface Resolved {
   source: ExactRef;
-  payload: Payload;
+  payload: ConfigFiles;
 }
 
 /** The reference of a spec, beta or alpha. Throws a ConfigError for an incomplete one. */
@@ -53,7 +48,10 @@ function completeAlpha(ref: ConfigRef): ConfigRef {
   );
 }
 
-export async function resolve(target: Target, getConfigMap: (target: Target) => Promise<ConfigMap>): Promise<Resolved> {
+export async function resolve(
+  target: AssignedRef,
+  getConfigMap: (target: AssignedRef) => Promise<ConfigMap>,
+): Promise<Resolved> {
   const { namespace, name, kubeletConfigKey } = target;
   let configMap: ConfigMap;
   try {
@@ -86,7 +84,7 @@ function checkData({ metadata, data = {}, binaryData = {} }: ConfigMap): void {
     if (typeof value !== 'string') throw refuse(`the value of ${JSON.stringify(key)} is not a text`);
 }
 
-function checkMark(target: Target, { metadata, data }: ConfigMap): void {
+function checkMark(target: AssignedRef, { metadata, data }: ConfigMap): void {
   const { namespace, name, kubeletConfigKey, sha256: wanted } = target;
   if (target.labelled && metadata.labels?.[configLabel] === undefined)
     throw new ConfigError('NotLabelled', new Error(`ConfigMap ${namespace}/${name} has no label ${configLabel}`), {
@@ -117,7 +115,7 @@ export function identityOf(configMap: ConfigMap | null | undefined): { uid: stri
   return { uid, resourceVersion };
 }
 
-export function payloadOf({ data, binaryData, metadata }: ConfigMap): Payload {
+export function payloadOf({ data, binaryData, metadata }: ConfigMap): ConfigFiles {
   const ourAnnotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key.startsWith('relet.dev/'));
   return {
     files: new Map(Object.entries(data ?? {}).map(([key, text]) => [key, Buffer.from(text, 'utf8')])),
@@ -174,7 +172,7 @@ export class ConfigMapWatch {
   }
 
   /** Reads the ConfigMap, and watches it from here on. */
-  async read({ namespace, name }: Target, signal: AbortSignal): Promise<ConfigMap> {
+  async read({ namespace, name }: AssignedRef, signal: AbortSignal): Promise<ConfigMap> {
     const place = { namespace, name };
     try {
       const configMap = await this.#options.client.get<ConfigMap>(configMaps, place, { signal });

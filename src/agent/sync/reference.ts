@@ -13,10 +13,14 @@ import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
 import type { Report } from '../report/report.js';
 import { defineRecord } from '../state/json-record.js';
-import type { Target } from './config-map.js';
+import type { AssignedRef } from './config-map.js';
 
 /** Present content of the object. Only an existing object without a configSource means local. */
-export type Instruction = ({ kind: 'none'; why: string } | { kind: 'local' } | { kind: 'source'; target: Target }) & {
+export type Instruction = (
+  | { kind: 'none'; why: string }
+  | { kind: 'local' }
+  | { kind: 'source'; target: AssignedRef }
+) & {
   /** Generation of the object it was read from; a Node has none. */
   generation?: number;
   /** Actions on the host that a person accepted for this config. */

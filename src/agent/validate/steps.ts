@@ -4,7 +4,7 @@ import { diff } from '../../config/diff.js';
 import type { Objection } from '../../config/field-policy.js';
 import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
 
-export interface NodeFacts {
+export interface IsolationFacts {
   /** Whether the local config's static pod directory holds manifests. */
   hasStaticPods: boolean;
   /** Node.spec.providerID as last seen; undefined while unknown. */
@@ -12,7 +12,7 @@ export interface NodeFacts {
 }
 
 /** Isolation checks: changes that would cut this node off. */
-export function cutOffs(candidate: KubeletConfig, local: KubeletConfig, facts: NodeFacts): Objection[] {
+export function cutOffs(candidate: KubeletConfig, local: KubeletConfig, facts: IsolationFacts): Objection[] {
   return [
     ...staticPods(candidate, local, facts),
     ...foreignProvider(candidate, local, facts),
@@ -20,7 +20,7 @@ export function cutOffs(candidate: KubeletConfig, local: KubeletConfig, facts: N
   ];
 }
 
-function staticPods(candidate: KubeletConfig, local: KubeletConfig, { hasStaticPods }: NodeFacts): Objection[] {
+function staticPods(candidate: KubeletConfig, local: KubeletConfig, { hasStaticPods }: IsolationFacts): Objection[] {
   const [before, after] = [getField(local, 'staticPodPath') || '', getField(candidate, 'staticPodPath') || ''];
   if (!hasStaticPods || before === after) return [];
   return [
@@ -46,7 +46,7 @@ export function uncheckedCutOffs(
 }
 
 /** A providerID names one machine, so a shared config that sets it gives several nodes the same identity. */
-function foreignProvider(candidate: KubeletConfig, local: KubeletConfig, { providerID }: NodeFacts): Objection[] {
+function foreignProvider(candidate: KubeletConfig, local: KubeletConfig, { providerID }: IsolationFacts): Objection[] {
   const wanted = getField(candidate, 'providerID') || '';
   const own = providerID || getField(local, 'providerID') || '';
   if (wanted === '' || wanted === own) return [];

@@ -42,8 +42,8 @@ import {
 import {
   bounded,
   cutOffs,
+  type IsolationFacts,
   type KubeletProbe,
-  type NodeFacts,
   type ProbeResult,
   probeKubelet,
   uncheckedCutOffs,
@@ -130,7 +130,7 @@ export interface ValidatorParts {
   /** A policy file was given: annotations of a ConfigMap do not override it. */
   policyIsOurs: boolean;
   forecast: boolean;
-  nodeFacts(local: KubeletConfig): Promise<NodeFacts>;
+  nodeFacts(local: KubeletConfig): Promise<IsolationFacts>;
   /** The local config as it is now. */
   localFiles(): LocalFile[];
 }
@@ -178,7 +178,7 @@ interface Subject {
   /** Fields that relet does not know. */
   unknown: readonly string[];
   local: LocalSide;
-  facts: NodeFacts;
+  facts: IsolationFacts;
 }
 
 type Step = (subject: Subject) => { warnings?: string[] } | Rejection;

@@ -24,7 +24,7 @@ import type { TextRoom } from '../terminal/facts.js';
 import { hanging, isTerminal, wrap } from '../terminal/terminal.js';
 import { type ChangeOptions, isDryRun, makeChanges, reportNotChanged } from './change.js';
 import { namesOf } from './outcome.js';
-import { isUnchanged, type Plan, type PlanOptions, planChange, type Wish } from './plan.js';
+import { isUnchanged, type Plan, type PlanOptions, planChange, type RequestedChange } from './plan.js';
 
 export interface ChangeVerbOptions extends ConnectionOptions, ChangeOptions, PlanOptions {
   yes?: boolean;
@@ -42,7 +42,7 @@ export interface ChangeToOptions extends ChangeVerbOptions {
 export async function changeTo(
   session: Session,
   verb: string,
-  wishes: Wish[],
+  wishes: RequestedChange[],
   { question, isReturn = false, ...asked }: ChangeToOptions,
 ): Promise<void> {
   const options = { ...asked, accept: acceptedBy(asked) };
@@ -116,7 +116,7 @@ export function refuseMembers(nodes: readonly ConfiguredNode[]): void {
 }
 
 /** Throws where a field policy of the cluster does not allow a config. Returns a note where they cannot be listed. */
-async function rejectByPolicy({ client, references, signal }: Session, wishes: Wish[]): Promise<string[]> {
+async function rejectByPolicy({ client, references, signal }: Session, wishes: RequestedChange[]): Promise<string[]> {
   if (references.kind !== 'NodeConfig') return [];
   const policies = await listFieldPolicies(client, signal);
   if (policies === 'forbidden')
@@ -128,7 +128,7 @@ async function rejectByPolicy({ client, references, signal }: Session, wishes: W
   );
 }
 
-function byText(wishes: Wish[]): Map<string, PolicedNode[]> {
+function byText(wishes: RequestedChange[]): Map<string, PolicedNode[]> {
   const nodes = new Map<string, PolicedNode[]>();
   for (const { now, target } of wishes) {
     if (target.kind === 'local') continue;
@@ -211,7 +211,7 @@ function missingIn(plans: Plan[], accepted: readonly string[] = []): string[] {
 const fieldChanges = (plans: Plan[]): FieldChange[] => plans.flatMap(({ preview }) => preview?.changes ?? []);
 
 /** A node that does not run what it is asked to run has failed, also where there is nothing left to change. */
-function printUnchanged({ terminal }: Session, { now: { node }, notes = [], already }: Wish): void {
+function printUnchanged({ terminal }: Session, { now: { node }, notes = [], already }: RequestedChange): void {
   const state = configState(node);
   const hasFailed = already === undefined && (state === 'rejected' || state === 'rolled back');
   const words = hasFailed

@@ -8,17 +8,11 @@
  * were made and nobody uses are deleted again.
  */
 import { formatRef, refOf } from '../../api/config-ref.js';
+import type { ConfigMap } from '../../api/object.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
 import { watchChange } from '../../fleet/change-progress.js';
-import {
-  type ConfigMap,
-  ensureConfigMap,
-  findUses,
-  isPresent,
-  keyOf,
-  removeConfigMap,
-} from '../../fleet/config-maps.js';
+import { ensureConfigMap, findUses, isPresent, keyOf, removeConfigMap } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { causeOfError } from '../../fleet/node-facts.js';
 import { owedText } from '../../fleet/state-text.js';

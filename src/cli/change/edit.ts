@@ -17,7 +17,7 @@ import { asConfigText } from '../../fleet/config-text.js';
 import { configState, errorText } from '../../fleet/configured-node.js';
 import { kubeletOf } from '../../fleet/node-configs.js';
 import { causeOfError } from '../../fleet/node-facts.js';
-import { saysNothing } from '../../fleet/payload.js';
+import { hasNoFields } from '../../fleet/payload.js';
 import { oneLine } from '../../visible-text.js';
 import { nodeName, type Session, withSession } from '../session.js';
 import { printError, terminalFor, wrap } from '../terminal/terminal.js';
@@ -57,7 +57,7 @@ export const edit = (name: string, options: EditOptions): Promise<void> =>
           return makeChanges(session, 'edit', [], options, [node]);
         }
         const result = text ?? original;
-        const target = newTarget(saysNothing(result, now.minor) ? undefined : result);
+        const target = newTarget(hasNoFields(result, now.minor) ? undefined : result);
         const wish = { now, target, notes: notesOnStart(now, result), warnings: warningsOnFailed(now, result) };
         await changeTo(session, 'edit', [wish], { ...options, question: (which) => `Change ${which}?` });
       } catch (error) {

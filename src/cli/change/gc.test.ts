@@ -1,8 +1,9 @@
 /** ConfigMaps that gc would remove, and why it keeps the rest. */
 import { describe, expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
+import type { ConfigMap } from '../../api/object.js';
 import { withEntry } from '../../fleet/config-history.js';
-import { addUses, addUsesOfSet, type ConfigMap, type Uses } from '../../fleet/config-maps.js';
+import { addUses, addUsesOfSet, type Uses } from '../../fleet/config-maps.js';
 import { decideOn, gcLines } from './gc.js';
 
 const nowMs = Date.parse('2026-03-01T12:00:00Z');

@@ -1,7 +1,8 @@
 /** `relet gc`: deletes ConfigMaps of relet that no node uses, falls back to, or could return to. Asks first. */
 
+import type { ConfigMap } from '../../api/object.js';
 import { isConflict, isNotFound } from '../../api/status.js';
-import { type ConfigMap, findUses, keyOf, labelledConfigMaps, type Uses } from '../../fleet/config-maps.js';
+import { findUses, keyOf, labelledConfigMaps, type Uses } from '../../fleet/config-maps.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { configMaps } from '../../kube/resource-type.js';
 import type { ConnectionOptions } from '../command-line.js';

@@ -4,8 +4,8 @@
  */
 import { formatRef, type NodeConfigSource, refOf, sameConfig } from '../../api/config-ref.js';
 import type { AcceptedImpact, Owed } from '../../api/node-annotations.js';
+import type { ConfigMap } from '../../api/object.js';
 import type { ChangeEnd } from '../../fleet/change-progress.js';
-import type { ConfigMap } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
 import { failureText, heldText, releaseHint, undoHint } from '../../fleet/state-text.js';
 import { byNaturalOrder } from '../../natural-order.js';

@@ -3,6 +3,7 @@
  * same difference are shown once.
  */
 import { formatRef, type NodeConfigSource, nodeConfigSource, refOf, sameConfig } from '../../api/config-ref.js';
+import type { ConfigMap } from '../../api/object.js';
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError } from '../../config/decode.js';
 import { diff } from '../../config/diff.js';
@@ -14,7 +15,7 @@ import { withSetting } from '../../config/set-field.js';
 import { shapeOf } from '../../config/shape.js';
 import { acceptanceErrors, errorLines } from '../../fleet/acceptance.js';
 import { failureOf, readHistory } from '../../fleet/config-history.js';
-import { type ConfigMap, defaultKey, defaultName, newConfigMap, sourceOf } from '../../fleet/config-maps.js';
+import { defaultKey, defaultName, newConfigMap, sourceOf } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, configState, errorText } from '../../fleet/configured-node.js';
 import { kubeletOf, type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
 import { readNodeFacts } from '../../fleet/node-facts.js';
@@ -127,7 +128,7 @@ export type Target =
 export const newTarget = (text: string | undefined): Target =>
   text === undefined ? { kind: 'local' } : { kind: 'new', text };
 
-export interface Wish {
+export interface RequestedChange {
   now: NodeNow;
   target: Target;
   /** Notes for a person, one sentence each. */
@@ -161,7 +162,12 @@ export interface Plan extends NodeChange {
 const textOf = (target: Target): string | undefined => (target.kind === 'local' ? undefined : target.text);
 
 /** The node is assigned that already: the same ConfigMap, or one of the same meaning. */
-export function isUnchanged({ now: { node, assigned, minor }, target, isNothing = false, detach }: Wish): boolean {
+export function isUnchanged({
+  now: { node, assigned, minor },
+  target,
+  isNothing = false,
+  detach,
+}: RequestedChange): boolean {
   if (isNothing) return true;
   if (node.unset || detach) return false;
   if (target.kind === 'stored') return sameConfig(refOf(node.configSource), refOf(target.source), 'name');
@@ -175,7 +181,7 @@ export function isUnchanged({ now: { node, assigned, minor }, target, isNothing 
 }
 
 /** Throws where the node's kubelet would not run with it. */
-export function planChange({ namespace }: Session, wish: Wish, options: PlanOptions): Plan {
+export function planChange({ namespace }: Session, wish: RequestedChange, options: PlanOptions): Plan {
   const { now, target } = wish;
   const text = textOf(target);
   if (options.validate !== false && text !== undefined) rejectErrors(wish, text);
@@ -257,7 +263,7 @@ function overlayOf(text: string | undefined, { minor }: NodeNow) {
 }
 
 /** Notes to read before a confirmation, as far as the node shows them. */
-function notesOn({ now, notes = [] }: Wish, preview: Preview | undefined, pinned: string[]): string[] {
+function notesOn({ now, notes = [] }: RequestedChange, preview: Preview | undefined, pinned: string[]): string[] {
   const { node, facts } = now;
   const found = [...notes];
   if (preview === undefined) found.push(`${whyNoPreview(now)}, so the difference cannot be shown.`);
@@ -278,7 +284,7 @@ const whyNoPreview = ({ active, local }: NodeNow): string =>
       ? 'its local config is a file on the host that its agent does not report'
       : 'the new config cannot be read';
 
-function rejectErrors({ now, notes = [], warnings = [] }: Wish, text: string): void {
+function rejectErrors({ now, notes = [], warnings = [] }: RequestedChange, text: string): void {
   const { node } = now;
   const errors = acceptanceErrors(text, kubeletOf(now));
   if (errors.length === 0) return;

@@ -1,5 +1,6 @@
 /** `relet push FILE`: a config as an immutable ConfigMap, named by its content as kubectl would name it. */
 import { isUtf8 } from 'node:buffer';
+import type { ConfigMap } from '../../api/object.js';
 import { isForbidden } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { check } from '../../config/check.js';
@@ -8,14 +9,7 @@ import { emptyDocument } from '../../config/header.js';
 import { type Finding, knownMinor, type Minor, newestMinor, parseMinor } from '../../config/model.js';
 import { isOverlay, otherObject } from '../../config/overlay.js';
 import { errorLines } from '../../fleet/acceptance.js';
-import {
-  type ConfigMap,
-  defaultKey,
-  defaultName,
-  ensureConfigMap,
-  isPresent,
-  newConfigMap,
-} from '../../fleet/config-maps.js';
+import { defaultKey, defaultName, ensureConfigMap, isPresent, newConfigMap } from '../../fleet/config-maps.js';
 import { type Node, nodeLists } from '../../fleet/configured-node.js';
 import { nodes } from '../../kube/resource-type.js';
 import { oneLine } from '../../visible-text.js';

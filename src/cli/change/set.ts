@@ -20,8 +20,8 @@ import {
   newTarget,
   notesOnStart,
   overlayFor,
+  type RequestedChange,
   readNow,
-  type Wish,
   warningsOnFailed,
 } from './plan.js';
 
@@ -57,7 +57,7 @@ function guess(words: string[]): string | undefined {
   return at < 1 || value === undefined ? undefined : `did you mean ${field}=${value}?`;
 }
 
-function withSettings(now: NodeNow, settings: string[], options: SetOptions): Wish {
+function withSettings(now: NodeNow, settings: string[], options: SetOptions): RequestedChange {
   const { node, minor } = now;
   const assigned = assignedText(now);
   try {

@@ -1,7 +1,7 @@
 /** The KubeletConfigurations and overlays in ConfigMap manifests: several in a stream, in lists, in several keys. */
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, type Scalar, type YAMLMap } from 'yaml';
 
-export interface Payload {
+export interface FilePayload {
   text: string;
   /** Maps a place in `text` to its place in the file. */
   locate(line: number, column: number): { line: number; column: number };
@@ -10,7 +10,7 @@ export interface Payload {
 }
 
 /** Undefined when there is no ConfigMap after all, or the text is not valid YAML: then it is read as the kubelet reads it. */
-export function payloadsOf(text: string): Payload[] | undefined {
+export function payloadsOf(text: string): FilePayload[] | undefined {
   const lineCounter = new LineCounter();
   const documents = parseAllDocuments(text, { lineCounter, uniqueKeys: false, logLevel: 'silent' });
   if ('empty' in documents || documents.some((document) => document.errors.length > 0)) return undefined;
@@ -39,7 +39,7 @@ const kindOf = (object: YAMLMap): string => String(object.get('kind') ?? '');
 type Position = (offset: number) => { line: number; column: number };
 
 /** A KubeletConfiguration or an overlay between manifests, as a document of its own. */
-function bare(object: YAMLMap, index: number, text: string, position: Position): Payload {
+function bare(object: YAMLMap, index: number, text: string, position: Position): FilePayload {
   const [from, , to] = object.range!;
   const start = position(from);
   return {
@@ -52,7 +52,7 @@ function bare(object: YAMLMap, index: number, text: string, position: Position):
   };
 }
 
-function configMapPayloads(object: YAMLMap, text: string, position: Position): Payload[] {
+function configMapPayloads(object: YAMLMap, text: string, position: Position): FilePayload[] {
   const data = object.get('data', true);
   if (!isMap(data)) return [];
   const name = String(object.getIn(['metadata', 'name']) ?? 'unnamed');
@@ -65,7 +65,7 @@ function configMapPayloads(object: YAMLMap, text: string, position: Position): P
 }
 
 /** Lines of a literal block are lines of the file, further to the right. In any other string only its start is known. */
-function locator(scalar: Scalar, text: string, position: Position): Payload['locate'] {
+function locator(scalar: Scalar, text: string, position: Position): FilePayload['locate'] {
   const start = position(scalar.range![0]);
   if (scalar.type !== 'BLOCK_LITERAL') return () => start;
   const firstLine = text.slice(text.indexOf('\n', scalar.range![0]) + 1).match(/^[ \t\r\n]*\n( *)\S|^( *)/);

@@ -5,9 +5,9 @@
 import { CannotRun } from '../../cannot-run.js';
 import { emptyDocument } from '../../config/header.js';
 import { readAtMost, whyUnreadable } from '../read-file.js';
-import type { Payload } from './configmap-payloads.js';
+import type { FilePayload } from './configmap-payloads.js';
 
-export interface ConfigDocument extends Pick<Payload, 'text' | 'locate'> {
+export interface ConfigDocument extends Pick<FilePayload, 'text' | 'locate'> {
   /** The file, or `file#name/key` where it holds several. */
   name: string;
   /** The file as given; `-` for standard input. */

@@ -68,13 +68,13 @@ export async function localUnder(
   return new Map(overlays.map((overlay) => [overlay, local!]));
 }
 
-interface Surroundings {
+interface ReportContext {
   host: Host | undefined;
   locals: Locals;
   policies: PolicyFiles | undefined;
 }
 
-function report(document: ConfigDocument, options: ValidateOptions, { host, locals, policies }: Surroundings): Report {
+function report(document: ConfigDocument, options: ValidateOptions, { host, locals, policies }: ReportContext): Report {
   const { minor } = options.kubeletVersion;
   const local = locals.get(document);
   const flags = (options.flag ?? []).map(asArgument);

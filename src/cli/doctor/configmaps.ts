@@ -1,7 +1,8 @@
 /** Checks of `relet doctor` about ConfigMaps: assigned and missing, shared and editable, unused. */
 import { refOf } from '../../api/config-ref.js';
+import type { ConfigMap } from '../../api/object.js';
 import { isForbidden, isNotFound } from '../../api/status.js';
-import { type ConfigMap, findUses, labelledConfigMaps } from '../../fleet/config-maps.js';
+import { findUses, labelledConfigMaps } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { configMaps } from '../../kube/resource-type.js';
 import { unusedOf } from '../change/gc.js';

@@ -14,14 +14,14 @@ import { withCauses } from '../../error-causes.js';
 import { kubeconfigSource } from '../../kube/identity.js';
 import { systemFileReader } from '../../kube/kubeconfig.js';
 import { quietly } from '../../proc.js';
-import { type AttachedKubelet, findKubelet, pluginProblem, type Surroundings } from './attached-host.js';
+import { type AttachedKubelet, type AttachInput, findKubelet, pluginProblem } from './attached-host.js';
 import { describeChoice, lookAt, prepareAgent, trialLimits } from './prepare-agent.js';
 
 /** Nothing is locked that is only looked at. */
 const noLock: AgentLock = { check() {}, release: async () => {} };
 
-export async function checkAgent(surroundings: Surroundings): Promise<number> {
-  const { flags, systemd, host, policy, log } = surroundings;
+export async function checkAgent(input: AttachInput): Promise<number> {
+  const { flags, systemd, host, policy, log } = input;
   const { unit, dir } = flags;
   const kubelet = await findKubelet(systemd, host, flags);
   const { command, divided, kubeconfig, nodeName } = kubelet;
@@ -48,7 +48,7 @@ export async function checkAgent(surroundings: Surroundings): Promise<number> {
       });
       const { lines, started, code } = await describeChoice(prepared);
       const step = stepText(unit, await driver.plan(started));
-      const { node, problems: unusable } = await credential(surroundings, kubelet);
+      const { node, problems: unusable } = await credential(input, kubelet);
       const problems = [...writeProblems(), ...unusable];
       const about = [
         `unit:     ${unit}, ${kubelet.layout === 'a unit of its own' ? kubelet.layout : `as ${kubelet.layout} sets it up`}`,
@@ -94,7 +94,7 @@ function writeProblems(): string[] {
 
 /** The name of the Node, and why the kubelet's credential cannot be used from here. */
 async function credential(
-  { host, log }: Surroundings,
+  { host, log }: AttachInput,
   { kubeconfig, nodeName }: AttachedKubelet,
 ): Promise<{ node: string; problems: string[] }> {
   const named = (subject?: string) => nodeNameFrom(subject, nodeName, hostname());

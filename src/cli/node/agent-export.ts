@@ -8,9 +8,9 @@ import { copyRecords } from '../../agent/state/copy-records.js';
 import { openDirectory } from '../../agent/state/directory.js';
 import { systemProcesses } from '../../proc.js';
 import { writeOut } from '../terminal/terminal.js';
-import type { Surroundings } from './attached-host.js';
+import type { AttachInput } from './attached-host.js';
 
-export async function exportRecords({ flags, systemd, log }: Surroundings, exportTo: string): Promise<number> {
+export async function exportRecords({ flags, systemd, log }: AttachInput, exportTo: string): Promise<number> {
   const { unit, dir } = flags;
   const to = resolve(exportTo);
   const lock = await takeAgentLock(lockPath);

@@ -16,7 +16,7 @@ import { createLog, type Log } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
 import { writeOut } from '../terminal/terminal.js';
 import { type AgentFlags, agentHelp, readAgentFlags } from './agent-flags.js';
-import { type AttachedKubelet, findKubelet, type Surroundings, thisHost } from './attached-host.js';
+import { type AttachedKubelet, type AttachInput, findKubelet, thisHost } from './attached-host.js';
 import type { EarlySignals } from './early-signals.js';
 import { live, prepareAgent, readPolicyFile, trialLimits } from './prepare-agent.js';
 
@@ -29,14 +29,14 @@ export async function runAttached(args: string[], signals: EarlySignals): Promis
   const log = createLog({ format: flags.options.logFormat, write: (line) => process.stderr.write(line) });
   const policy = await readPolicyFile(flags.options.fieldPolicyFile);
   const systemd = connectSystemd({ clock: systemClock, log });
-  const surroundings: Surroundings = { flags, systemd, host: thisHost(systemd, process.env), policy, log };
+  const input: AttachInput = { flags, systemd, host: thisHost(systemd, process.env), policy, log };
   try {
     if (flags.options.check || flags.exportTo !== undefined) signals.leave();
     // An agent that runs does not load what looks and ends.
-    if (flags.options.check) return await (await import('./agent-check.js')).checkAgent(surroundings);
+    if (flags.options.check) return await (await import('./agent-check.js')).checkAgent(input);
     if (flags.exportTo !== undefined)
-      return await (await import('./agent-export.js')).exportRecords(surroundings, flags.exportTo);
-    return await attach(surroundings, signals);
+      return await (await import('./agent-export.js')).exportRecords(input, flags.exportTo);
+    return await attach(input, signals);
   } finally {
     systemd.close();
   }
@@ -55,22 +55,22 @@ export async function detachOnce(flags: AgentFlags, signals: EarlySignals): Prom
   }
 }
 
-async function attach(surroundings: Surroundings, signals: EarlySignals): Promise<number> {
+async function attach(input: AttachInput, signals: EarlySignals): Promise<number> {
   for (;;) {
     const stop = new AbortController();
-    const code = await attachOnce(surroundings, { signals, stop });
+    const code = await attachOnce(input, { signals, stop });
     if (stop.signal.reason !== commandChanged) return code;
-    surroundings.log.info("the kubelet's command line changed, the agent begins again with it");
+    input.log.info("the kubelet's command line changed, the agent begins again with it");
   }
 }
 
 const commandChanged = 'the command line changed';
 
 async function attachOnce(
-  surroundings: Surroundings,
+  input: AttachInput,
   { signals, stop, detach = false }: { signals: EarlySignals; stop: AbortController; detach?: boolean },
 ): Promise<number> {
-  const { flags, systemd, host, policy, log } = surroundings;
+  const { flags, systemd, host, policy, log } = input;
   const { unit, dir } = flags;
   const kubelet = await findKubelet(systemd, host, flags);
   const { divided, command, kubeconfig, nodeName } = kubelet;
@@ -89,7 +89,7 @@ async function attachOnce(
       const driver = await openSystemdDriver({ unit, dir, systemd, lock, command, run, trial, state, clock, log });
       if (state.read(detachRecord) === undefined) keepTool(flags, log);
       log.info('attached', { unit, layout: kubelet.layout, command: command.join(' ') });
-      const unwatch = watchCommand(surroundings, kubelet, () => stop.abort(commandChanged));
+      const unwatch = watchCommand(input, kubelet, () => stop.abort(commandChanged));
       const hostFiles = host.view;
       const prepared = { divided, command, run, hostFiles, kubeconfig, nodeName, driver, state, policy, detach, log };
       try {
@@ -117,7 +117,7 @@ function keepTool({ unit, dir }: AgentFlags, log: Log): void {
 
 /** After every start of the kubelet: its flags may be others. */
 function watchCommand(
-  { flags, systemd, host, log }: Surroundings,
+  { flags, systemd, host, log }: AttachInput,
   known: AttachedKubelet,
   onChange: () => void,
 ): () => void {

@@ -14,7 +14,7 @@ import { layoutOf, likelyKubelets, readProcessCommand, readUnitCommand, type Uni
 import type { PolicyFile } from './prepare-agent.js';
 
 /** Input of every form of the command. */
-export interface Surroundings {
+export interface AttachInput {
   flags: AgentFlags;
   systemd: Systemd;
   host: Host;

@@ -45,7 +45,7 @@ import { createSpareMemory } from './spare-memory.js';
 const settleMs = 500;
 const crashDelayMs = 1000;
 
-export interface AgentSurroundings<D extends KubeletDriver> {
+export interface AgentInput<D extends KubeletDriver> {
   divided: DividedCommandLine;
   /** The kubelet's executable and what leads to it. */
   command: string[];
@@ -71,9 +71,9 @@ export interface PreparedAgent<D extends KubeletDriver> extends AgentOptions {
   connection: NodeConnection;
 }
 
-export function prepareAgent<D extends KubeletDriver>(surroundings: AgentSurroundings<D>): PreparedAgent<D> {
-  const { divided, command, run, hostFiles, kubeconfig, nodeName, driver, state, policy, log } = surroundings;
-  const { detach = false } = surroundings;
+export function prepareAgent<D extends KubeletDriver>(input: AgentInput<D>): PreparedAgent<D> {
+  const { divided, command, run, hostFiles, kubeconfig, nodeName, driver, state, policy, log } = input;
+  const { detach = false } = input;
   const { options } = divided;
   const clock = systemClock;
   const connection = new NodeConnection({

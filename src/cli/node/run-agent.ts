@@ -55,14 +55,21 @@ export async function runAgent(divided: DividedCommandLine, signals: EarlySignal
   }
 }
 
-interface Surroundings extends Partial<Omit<Directory, 'state'>> {
+interface AssembleOptions extends Partial<Omit<Directory, 'state'>> {
   divided: DividedCommandLine;
   state: NodeState;
   policy: PolicyFile;
   log: Log;
 }
 
-function assemble({ divided, state, lock, writable = true, policy, log }: Surroundings): PreparedAgent<ProcessDriver> {
+function assemble({
+  divided,
+  state,
+  lock,
+  writable = true,
+  policy,
+  log,
+}: AssembleOptions): PreparedAgent<ProcessDriver> {
   const { options, values } = divided;
   const run = commandRunner(process.env);
   const command = kubeletCommand(options.kubeletBinary);

@@ -200,6 +200,6 @@ function stalledByDrains({ drains, mayDrain }: PlannedDrains, { drain }: SetRule
   return stuck && { kind: 'undrainable', message: `${stuck.node} (${stuck.undrainable})` };
 }
 
-function stalledIn({ standing }: Plan): Stalled | undefined {
-  return standing.condition === 'Stalled' ? { kind: standing.kind, message: standing.message ?? '' } : undefined;
+function stalledIn({ progress }: Plan): Stalled | undefined {
+  return progress.condition === 'Stalled' ? { kind: progress.kind, message: progress.message ?? '' } : undefined;
 }

@@ -84,9 +84,9 @@ function outcomeText({ stalled, rejections, waves, decided }: SetPlan, { paint }
   }
   if (rejections.length > 0) return paint.red(`would be rejected by ${rejectingText(rejections)}`);
   const own = waves.filter(({ names }) => names.length > 0).length;
-  const { standing, waiting } = decided;
-  if (standing.kind === 'noNodes') return paint.yellow('no node selected');
-  if (standing.kind === 'nothing') return paint.yellow(`nothing can be changed now: ${oneLine(waiting ?? '')}`);
+  const { progress, waiting } = decided;
+  if (progress.kind === 'noNodes') return paint.yellow('no node selected');
+  if (progress.kind === 'nothing') return paint.yellow(`nothing can be changed now: ${oneLine(waiting ?? '')}`);
   if (own === 0) return paint.green('nothing to change');
   const empty = waves.filter(({ isEmpty }) => isEmpty).length;
   const skipped = empty === 0 ? '' : `, ${empty} of them without nodes`;

@@ -122,8 +122,8 @@ export class DrainAssessment {
   }
 
   /** When to look again at a node that could not be drained, or at whether the controller may by now. */
-  nextAtMs({ standing }: Plan, members: readonly SetMember[], { set, context }: DrainPass): number {
-    if (standing.kind === 'mayNotDrain') return context.nowMs + recheckMs;
+  nextAtMs({ progress }: Plan, members: readonly SetMember[], { set, context }: DrainPass): number {
+    if (progress.kind === 'mayNotDrain') return context.nowMs + recheckMs;
     if (!this.knowsUndrainable(set)) return Infinity;
     const times = members.map(({ node }) => this.#undrainableIn(set).get(node.name)?.untilMs ?? 0);
     return times.reduce((soonest, atMs) => (atMs > context.nowMs ? Math.min(soonest, atMs) : soonest), Infinity);

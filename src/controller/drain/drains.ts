@@ -196,8 +196,8 @@ export class SetDrains {
 }
 
 /** And not paused, halted, or going back. */
-const isRollingOut = ({ standing, state }: Plan): boolean =>
-  standing.condition === 'Reconciling' && standing.kind !== 'paused' && !state.rollingBack;
+const isRollingOut = ({ progress, state }: Plan): boolean =>
+  progress.condition === 'Reconciling' && progress.kind !== 'paused' && !state.rollingBack;
 
 const laterOf = (a: string, b: string): string => (Date.parse(a) >= Date.parse(b) ? a : b);
 

@@ -1,16 +1,10 @@
 /** The ConfigMaps with kubelet configs: who uses which, since when, and which nobody uses. */
 import { configNamespaces } from '../../api/node-config.js';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
+import type { ConfigMap } from '../../api/object.js';
 import { ApiError, isForbidden } from '../../api/status.js';
 import { isOverlay } from '../../config/overlay.js';
-import {
-  addUses,
-  addUsesOfSet,
-  type ConfigMap,
-  keyOf,
-  labelledConfigMaps,
-  type Uses,
-} from '../../fleet/config-maps.js';
+import { addUses, addUsesOfSet, keyOf, labelledConfigMaps, type Uses } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { configMaps } from '../../kube/resource-type.js';
 import { byNaturalOrder } from '../../natural-order.js';

@@ -107,16 +107,16 @@ export async function runSchedule(
   return { schedule, history, leaks };
 }
 
-interface Surroundings {
+interface ActionContext {
   schedule: Schedule;
   spoilt: Set<string>;
   running: ReadonlyMap<string, string>;
   base: { latencyMs: number } | undefined;
 }
 
-async function act(cluster: SimulatedCluster, action: Action, around: Surroundings): Promise<void> {
+async function act(cluster: SimulatedCluster, action: Action, context: ActionContext): Promise<void> {
   const { client, clock, network } = cluster;
-  const { base } = around;
+  const { base } = context;
   const node = 'node' in action ? cluster.nodes.get(action.node) : undefined;
   const later = (ms: number, undo: () => void) => void clock.sleep(ms).then(undo);
   const trouble = (of: string, forMs: number, what: Parameters<typeof network.set>[1]) => {
@@ -151,7 +151,7 @@ async function act(cluster: SimulatedCluster, action: Action, around: Surroundin
         .catch(() => client.create(nodeConfigs, {}, object)));
     }
     case 'roll-out':
-      return applySet(client, action, around.schedule);
+      return applySet(client, action, context.schedule);
     case 'crash-agent':
       return node!.agent.crashIn(action.halfSteps);
     case 'crash-controller':
@@ -167,8 +167,8 @@ async function act(cluster: SimulatedCluster, action: Action, around: Surroundin
       node!.disk.isFull = true;
       return later(action.forMs, () => (node!.disk.isFull = false));
     case 'spoil':
-      around.spoilt.add(`${action.node} ${action.config}`);
-      if (configIn(around.running.get(action.node) ?? '') === action.config) node!.machine.kill('SIGKILL');
+      context.spoilt.add(`${action.node} ${action.config}`);
+      if (configIn(context.running.get(action.node) ?? '') === action.config) node!.machine.kill('SIGKILL');
       return;
     case 'cut-off':
       return trouble(action.client, action.forMs, { isDown: true });

@@ -14,7 +14,7 @@ import type { Random } from '../../random.js';
 import { Exit, type GiveUp, giveUpAs, giveUpIn, goReason, isBefore124 } from './exit.js';
 import { type Check, loadConfig } from './load-config.js';
 import { ownAddress, readMachine } from './machine.js';
-import type { NodeFacts } from './node-object.js';
+import type { HollowNodeFacts } from './node-object.js';
 import type { HollowOptions } from './options.js';
 import { run } from './run.js';
 import { servingCertificate } from './serving-certificate.js';
@@ -52,7 +52,7 @@ export async function runHollowKubelet(options: HollowOptions, environment: Holl
   }
 }
 
-function nodeFacts(options: HollowOptions, config: KubeletConfig): NodeFacts {
+function nodeFacts(options: HollowOptions, config: KubeletConfig): HollowNodeFacts {
   const { hostnameOverride, nodeIp, nodeLabels, rootDir, version, registerNode } = options;
   const machine = readMachine(rootDir);
   const name = (hostnameOverride ?? machine.hostname).trim().toLowerCase();
@@ -71,7 +71,7 @@ function nodeFacts(options: HollowOptions, config: KubeletConfig): NodeFacts {
 function dependencies(
   options: HollowOptions,
   config: KubeletConfig,
-  facts: NodeFacts,
+  facts: HollowNodeFacts,
   { clock, random, giveUp }: { clock: Clock; random: Random; giveUp: GiveUp },
 ) {
   const failed = (why: string) => {

@@ -16,7 +16,7 @@ export interface Machine {
   architecture: string;
 }
 
-export interface NodeFacts {
+export interface HollowNodeFacts {
   name: string;
   /** Without the v. */
   version: string;
@@ -29,7 +29,7 @@ export interface NodeFacts {
 export const hollowTaint = { key: 'relet.dev/hollow', value: 'true', effect: 'NoSchedule' };
 const whatItIs = 'a hollow kubelet: it stands in for a kubelet and runs no pods';
 
-export function nodeObject(facts: NodeFacts): KubeObject {
+export function nodeObject(facts: HollowNodeFacts): KubeObject {
   const { name, config, labels, machine } = facts;
   const taints = [hollowTaint, ...((config.registerWithTaints as object[] | null) ?? [])];
   return {
@@ -57,7 +57,7 @@ export function nodeObject(facts: NodeFacts): KubeObject {
 }
 
 /** All of the status but its conditions. */
-export function nodeStatus({ version, address, config, machine }: NodeFacts): Record<string, unknown> {
+export function nodeStatus({ version, address, config, machine }: HollowNodeFacts): Record<string, unknown> {
   const { capacity, allocatable } = resources(config, machine);
   return {
     addresses: [

@@ -7,12 +7,12 @@ import { backoffMs } from '../../kube/backoff.js';
 import { createIfAbsent, type KubeClient, serverVersion } from '../../kube/client.js';
 import { leases, nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
-import { type Condition, conditions, type NodeFacts, nodeObject, nodeStatus } from './node-object.js';
+import { type Condition, conditions, type HollowNodeFacts, nodeObject, nodeStatus } from './node-object.js';
 import { finishPods } from './pods.js';
 
 export interface RegistrationOptions {
   client: KubeClient;
-  facts: NodeFacts;
+  facts: HollowNodeFacts;
   isReady(): boolean;
   clock: Clock;
   log: Log;

@@ -14,13 +14,13 @@ import { createAccessCheck } from './callers.js';
 import { type GiveUp, giveUpIn } from './exit.js';
 import { startKubeletServers } from './kubelet-server.js';
 import { type Misbehaviour, misbehavioursFor } from './misbehaviour.js';
-import type { NodeFacts } from './node-object.js';
+import type { HollowNodeFacts } from './node-object.js';
 import type { HollowOptions } from './options.js';
 import { keepRegistered } from './registration.js';
 import type { ServingCertificate } from './serving-certificate.js';
 
 export interface RunOptions {
-  facts: NodeFacts;
+  facts: HollowNodeFacts;
   security: { certificate: ServingCertificate; clientCa: string | undefined };
   clock: Clock;
   random: Random;

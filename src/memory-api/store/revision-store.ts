@@ -4,7 +4,6 @@ import { History, type State } from './history.js';
 import type { Batch, Journal } from './journal.js';
 import { KeyIndex, memberId } from './key-index.js';
 import {
-  type Change,
   type Key,
   keyText,
   type ListRange,
@@ -16,6 +15,7 @@ import {
   type Stored,
   type StoreEvent,
   StoreFull,
+  type StoreWrite,
 } from './store.js';
 import { Subscriptions } from './subscriptions.js';
 
@@ -98,7 +98,7 @@ export class RevisionStore implements Store {
     return this.#index.range(scope, undefined, 0).states.length;
   }
 
-  write(change: Change): Promise<Stored> {
+  write(change: StoreWrite): Promise<Stored> {
     if (this.failure !== undefined) return Promise.reject(this.failure);
     const current = this.#latest(change.key);
     if ((current?.revision ?? 0) !== change.expected) {

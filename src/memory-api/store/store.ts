@@ -42,7 +42,7 @@ export interface StoreEvent {
   readonly previous: Buffer | undefined;
 }
 
-export interface Change {
+export interface StoreWrite {
   key: Key;
   /** The revision of the object that the change is based on; 0 for one that must not exist. */
   expected: number;
@@ -90,7 +90,7 @@ export interface Store {
    * Resolves when the change is durable. Throws RevisionConflict, before anything is written, when `expected` is not the
    * revision of latest(). A failed disk rejects this write and all that follow until the store is opened again.
    */
-  write(change: Change): Promise<Stored>;
+  write(change: StoreWrite): Promise<Stored>;
   /** Resolves when every write so far is durable. */
   settled(): Promise<void>;
   /** The events after a revision, oldest first. Throws RevisionCompacted. */

@@ -30,9 +30,9 @@ export const standings = [
   'no agent',
   'in trouble',
 ] as const;
-export type Standing = (typeof standings)[number];
+export type MainState = (typeof standings)[number];
 
-export function standingOf({ state, error, ready, held }: Row): Standing {
+export function standingOf({ state, error, ready, held }: Row): MainState {
   if (error !== '' || state === 'rejected' || state === 'rolled back') return 'in trouble';
   if (state === 'no agent' || state === 'silent') return state;
   if (!ready) return 'not ready';
@@ -42,7 +42,7 @@ export function standingOf({ state, error, ready, held }: Row): Standing {
 }
 
 /** Those that are shown although no node is in them: the answer to the first question. */
-export const mainStandings: readonly Standing[] = ['on target', 'in trial', 'waiting', 'in trouble'];
+export const mainStandings: readonly MainState[] = ['on target', 'in trial', 'waiting', 'in trouble'];
 
 export const groupings = ['set', 'zone', 'config', 'kubelet', 'none'] as const;
 export type Grouping = (typeof groupings)[number];
@@ -160,7 +160,7 @@ export function groupRows(rows: Row[], grouping: Grouping): Group[] {
 
 export interface Counts {
   total: number;
-  standings: Record<Standing, number>;
+  standings: Record<MainState, number>;
   states: Record<RowState, number>;
   flags: Record<Flag, number>;
 }

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { NodeDetails, NodeVerb } from '../../wire.js';
 import { apiPath } from '../api.js';
 import { WriteButton } from '../parts/button.js';
-import { type Change, ConfirmChange } from '../parts/confirm.js';
+import { ConfirmChange, type ConfirmedChange } from '../parts/confirm.js';
 import { SetFields } from './set-fields.js';
 
 interface VerbText {
@@ -71,7 +71,7 @@ export function NodeActions({ node, onDone }: { node: NodeDetails; onDone(): voi
   );
 }
 
-function changeOf(node: NodeDetails, { verb, command, to }: NodeDetails['actions'][number]): Change {
+function changeOf(node: NodeDetails, { verb, command, to }: NodeDetails['actions'][number]): ConfirmedChange {
   const { button, text, ...rest } = verbs[verb];
   const { name } = node.row;
   return {

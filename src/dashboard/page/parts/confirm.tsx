@@ -11,7 +11,7 @@ import { Dialog } from './dialog.js';
 import { notify } from './notices.js';
 import { ErrorPanel } from './panels.js';
 
-export interface Change {
+export interface ConfirmedChange {
   title: string;
   /** Effect of the action, in a sentence or two. */
   text: ComponentChildren;
@@ -42,7 +42,15 @@ export const lastLine = (output: string): string => output.trim().split('\n').at
 export const withWhy = (command: string, why: string): string =>
   why === '' ? command : `${command} --why '${why.replaceAll("'", "'\\''")}'`;
 
-export function ConfirmChange({ change, onClose, onDone }: { change: Change; onClose(): void; onDone?(): void }) {
+export function ConfirmChange({
+  change,
+  onClose,
+  onDone,
+}: {
+  change: ConfirmedChange;
+  onClose(): void;
+  onDone?(): void;
+}) {
   const [why, setWhy] = useState('');
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<ApiFailure>();

@@ -5,7 +5,7 @@ import type { SetCommand, SetDetails, SetVerb } from '../../wire.js';
 import { apiPath } from '../api.js';
 import { Ago } from '../parts/age.js';
 import { ButtonLink, WriteButton } from '../parts/button.js';
-import { type Change, ConfirmChange } from '../parts/confirm.js';
+import { ConfirmChange, type ConfirmedChange } from '../parts/confirm.js';
 import { CopyCommand } from '../parts/copy-command.js';
 import { DataTable } from '../parts/data-table.js';
 import { Facts } from '../parts/facts.js';
@@ -40,7 +40,7 @@ export function SetPage({ name }: { name: string }) {
       {(set) => (
         <>
           <PageTitle actions={<Actions set={set} onDone={resource.reload} />}>{set.name}</PageTitle>
-          <Standing set={set} />
+          <MainState set={set} />
           {set.waves.length > 0 && (
             <Section title="Waves">
               <Waves set={set} />
@@ -75,7 +75,7 @@ export function SetPage({ name }: { name: string }) {
   );
 }
 
-function Standing({ set }: { set: SetDetails }) {
+function MainState({ set }: { set: SetDetails }) {
   const failedNodes = failedBefore(set);
   return (
     <div class="panel standing">
@@ -140,7 +140,7 @@ function Actions({ set, onDone }: { set: SetDetails; onDone(): void }) {
 
 const buttonOf = (verb: SetVerb): string => (verb === 'approve' ? approveTexts.button : verbTexts[verb].button);
 
-function changeFor(set: SetDetails, action: SetCommand): Change {
+function changeFor(set: SetDetails, action: SetCommand): ConfirmedChange {
   const { verb, command } = action;
   const common = { command, path: apiPath('sets', set.name, verb), button: buttonOf(verb) };
   // The revision on the screen: this click does nothing to another one.

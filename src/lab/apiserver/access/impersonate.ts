@@ -20,7 +20,7 @@ type Headers = Pick<Exchange, 'header' | 'headerValues' | 'headers'>;
 
 const extraPrefix = 'impersonate-extra-';
 
-interface Target {
+interface ImpersonatedSubject {
   apiGroup?: string;
   resource: string;
   subresource?: string;
@@ -49,7 +49,7 @@ export function impersonation(authorizer: Authorizer): Impersonate {
   };
 }
 
-function targets(name: string, groups: string[], uid: string, extra: Record<string, string[]>): Target[] {
+function targets(name: string, groups: string[], uid: string, extra: Record<string, string[]>): ImpersonatedSubject[] {
   const account = splitServiceAccountUserName(name);
   const authentication = 'authentication.k8s.io';
   return [
@@ -62,7 +62,7 @@ function targets(name: string, groups: string[], uid: string, extra: Record<stri
   ];
 }
 
-function checkMay(authorizer: Authorizer, user: User, target: Target): void {
+function checkMay(authorizer: Authorizer, user: User, target: ImpersonatedSubject): void {
   const { apiGroup = '', resource, subresource = '', namespace = '', name } = target;
   const request: Attributes = {
     ...{ user, verb: 'impersonate', isResource: true, path: '', apiGroup, apiVersion: 'v1' },

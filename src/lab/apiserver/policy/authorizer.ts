@@ -29,15 +29,15 @@ class PathCheck {
   ) {}
 }
 
-type Target = Pick<Attributes, 'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name' | 'fieldSelector'>;
+type CheckedObject = Pick<Attributes, 'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name' | 'fieldSelector'>;
 
 class ResourceCheck {
   constructor(
     readonly asker: Pick<AuthorizerValue, 'user' | 'authorizer'>,
-    readonly target: Target,
+    readonly target: CheckedObject,
   ) {}
 
-  with(change: Partial<Target>): ResourceCheck {
+  with(change: Partial<CheckedObject>): ResourceCheck {
     return new ResourceCheck(this.asker, { ...this.target, ...change });
   }
 }
@@ -47,7 +47,7 @@ class DecisionValue {
 }
 
 /** The variable for one request. */
-export function authorizerValue(authorizer: Authorizer, user: User, target: Target): unknown {
+export function authorizerValue(authorizer: Authorizer, user: User, target: CheckedObject): unknown {
   return new AuthorizerValue(user, authorizer, new ResourceCheck({ user, authorizer }, target));
 }
 

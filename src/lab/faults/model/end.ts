@@ -1,7 +1,7 @@
 /** What must be so for each node once everything has healed: it runs what it can, and reports what it runs. */
 import { behaviourOf, classOf, configIn } from '../configs.js';
 import type { Entry, ReportedStatus } from '../history.js';
-import { isFailing } from './node-facts.js';
+import { isFailing } from './observed-node.js';
 import type { Violation } from './violation.js';
 
 /** What is known of a node in the end. */

@@ -6,7 +6,7 @@ import type { Entry, History } from '../history.js';
 import type { ScheduleRun } from '../run-schedule.js';
 import type { Schedule } from '../schedule.js';
 import { checkEnd, endOf } from './end.js';
-import { NodeFacts } from './node-facts.js';
+import { ObservedNode } from './observed-node.js';
 import { checkActive, checkBoots, checkFollows, checkReads } from './requests.js';
 import { checkRollback } from './rollback.js';
 import { checkSetEnd, followSet } from './rollout.js';
@@ -39,7 +39,7 @@ export function hasConverged(schedule: Schedule, { entries }: History): boolean 
 function followNode(node: string, schedule: Schedule, entries: readonly Entry[]): Violation[] {
   const violations: Violation[] = [];
   const report: Report = (promise, atMs, what) => violations.push({ promise, atMs, what: `${node}: ${what}` });
-  const facts = new NodeFacts(node);
+  const facts = new ObservedNode(node);
   const checks = [
     checkStarts(facts, report),
     checkRollback(facts, report),

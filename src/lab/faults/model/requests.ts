@@ -2,7 +2,7 @@
 import { classOf, configIn } from '../configs.js';
 import type { Entry } from '../history.js';
 import type { Action, Schedule } from '../schedule.js';
-import { isLie, type NodeFacts, neverAnswers } from './node-facts.js';
+import { isLie, neverAnswers, type ObservedNode } from './observed-node.js';
 import type { Report } from './violation.js';
 
 /** A change is followed within this time, on a node where nothing is wrong and that was not changed lately. */
@@ -10,7 +10,7 @@ const followMs = 12_000;
 const restartLimitMs = 130_000;
 
 /** Promise 4. */
-export function checkBoots(facts: NodeFacts, { actions }: Schedule, report: Report): (entry: Entry) => void {
+export function checkBoots(facts: ObservedNode, { actions }: Schedule, report: Report): (entry: Entry) => void {
   return (entry) => {
     if (entry.kind !== 'start' || entry.node !== facts.node) return;
     if (!facts.isBooting || facts.acknowledged === undefined || facts.wasDiskFull) return;
@@ -33,7 +33,7 @@ export function checkBoots(facts: NodeFacts, { actions }: Schedule, report: Repo
 }
 
 /** Promise 5. */
-export function checkReads(facts: NodeFacts, report: Report): (entry: Entry) => void {
+export function checkReads(facts: ObservedNode, report: Report): (entry: Entry) => void {
   return (entry) => {
     if (entry.kind !== 'read' || entry.node !== facts.node || entry.status >= 300) return;
     if (!facts.everAssigned.has(facts.idOf(entry.config)))
@@ -42,7 +42,7 @@ export function checkReads(facts: NodeFacts, report: Report): (entry: Entry) => 
 }
 
 /** Promise 7, for what is reported as active. */
-export function checkActive(facts: NodeFacts, report: Report): (entry: Entry) => void {
+export function checkActive(facts: ObservedNode, report: Report): (entry: Entry) => void {
   return (entry) => {
     if (entry.kind !== 'status' || entry.node !== facts.node || isLie(entry.status)) return;
     const domain = facts.domains.get(entry.status.active);
@@ -52,7 +52,7 @@ export function checkActive(facts: NodeFacts, report: Report): (entry: Entry) =>
 }
 
 /** Promise 8. */
-export function checkFollows(facts: NodeFacts, schedule: Schedule, report: Report): (entry: Entry) => void {
+export function checkFollows(facts: ObservedNode, schedule: Schedule, report: Report): (entry: Entry) => void {
   let changedAtMs = Number.NEGATIVE_INFINITY;
   let expected: { config: string; byMs: number } | undefined;
   return (entry) => {

@@ -1,6 +1,6 @@
 /** Promise 2: a config with which the kubelet crashes or is not healthy is replaced in time, by one that has worked. */
 import type { Entry, ReportedStatus } from '../history.js';
-import { isFailing, type NodeFacts, neverAnswers } from './node-facts.js';
+import { isFailing, neverAnswers, type ObservedNode } from './observed-node.js';
 import type { Report } from './violation.js';
 
 /** Agent-up time until another config is started, with what each fault may add. Three starts need 1 s, 2 s and the exits in between. */
@@ -13,7 +13,7 @@ interface BadRun {
   isExcused: boolean;
 }
 
-export function checkRollback(facts: NodeFacts, report: Report): (entry: Entry) => void {
+export function checkRollback(facts: ObservedNode, report: Report): (entry: Entry) => void {
   let lastMs = 0;
   let bad: BadRun | undefined;
   /** The config that was active, and nothing was wrong with it, when the node was reset to local. */

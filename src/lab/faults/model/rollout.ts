@@ -6,7 +6,7 @@ import { classOf, domainOf } from '../configs.js';
 import type { Entry } from '../history.js';
 import { progressDeadlineMs } from '../run-schedule.js';
 import type { Schedule } from '../schedule.js';
-import { isFailing, isLie } from './node-facts.js';
+import { isFailing, isLie } from './observed-node.js';
 import type { Violation } from './violation.js';
 
 interface InSet {

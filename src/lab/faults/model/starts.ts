@@ -1,12 +1,12 @@
 /** Promises 1 and 3, at every start of a kubelet: a whole, valid config that was assigned, and another one after each stop. */
 import { classOf, configIn } from '../configs.js';
 import type { Entry } from '../history.js';
-import type { NodeFacts } from './node-facts.js';
+import type { ObservedNode } from './observed-node.js';
 import type { Report } from './violation.js';
 
 const bootMs = 12_000;
 
-export function checkStarts(facts: NodeFacts, report: Report): (entry: Entry) => void {
+export function checkStarts(facts: ObservedNode, report: Report): (entry: Entry) => void {
   /** The kubelet was stopped by the agent that still runs. */
   let stoppedByAgent = false;
   let isLateReported = false;

@@ -12,7 +12,7 @@ export const isFailing = (behaviour: string | undefined) =>
 export const neverAnswers = (domain = '') =>
   ['invalid', 'crashing', 'unhealthy', 'taken', 'brief'].includes(classOf(domain) ?? '');
 
-export class NodeFacts {
+export class ObservedNode {
   readonly node: string;
   /** The name of the config; undefined: local, null: nobody has decided. */
   assigned: string | null | undefined = null;
