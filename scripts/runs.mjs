@@ -34,7 +34,7 @@ const surroundings = {
     `${takePort(6443)} ${takePort(8001)}`,
     `env -u HOME TZ=Pacific/Chatham LANG=tr_TR.UTF-8 LC_ALL=tr_TR.UTF-8 ${nobody} sh -c '${afterInstall}'`,
   ],
-  home: (afterInstall) => [`HOME=/proc ${nobody} sh -c '${afterInstall}'`],
+  home: (afterInstall) => ['mkdir -m 555 ../home', `HOME="$PWD/../home" ${nobody} sh -c '${afterInstall}'`],
 };
 
 function shellLine(kind, dir) {
