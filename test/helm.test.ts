@@ -3,7 +3,7 @@
  * KUBEBUILDER_ASSETS, on a real one. test/charts.test.ts checks what can be checked without Helm.
  */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -122,8 +122,21 @@ describe.skipIf(helmHere.isMissing)(`what Helm makes of the charts${helmHere.not
     expect(objects.filter(({ kind }) => /^ValidatingAdmission|DaemonSet/.test(kind))).toEqual([]);
   });
 
-  test('a value that is misspelt, or a namespace in which no command would look, is rejected', async () => {
+  test('the values that the pages set are values of the chart', async () => {
+    const docs = join(deploy, '../docs');
+    const pages = readdirSync(docs, { withFileTypes: true }).filter((one) => one.isFile());
+    const text = ['../README.md', ...pages.map(({ name }) => name)].map((name) =>
+      readFileSync(join(docs, name), 'utf8'),
+    );
+    const options = new Set(text.join('\n').match(/--set(?:-string)? [\w.]+=[^\s`]*/g));
+    expect(options.size).toBeGreaterThan(5);
+    const args = ['template', 'relet', chart('relet'), '-n', 'relet-system', '--kube-version', '1.34.0'];
+    for (const option of options) await run('helm', [...args, ...option.split(' ')], { env });
+  });
+
+  test('a value that is misspelt, not of its type, or a namespace in which no command would look, is rejected', async () => {
     await expect(template('relet', 'agent.priviledged=true')).rejects.toThrow('priviledged');
+    await expect(template('relet', 'agent.nodeSelector.relet=true')).rejects.toThrow('nodeSelector');
     const args = ['template', 'relet', chart('relet'), '-n', 'default', '--kube-version', '1.34.0'];
     await expect(run('helm', args, { env })).rejects.toThrow('--namespace relet-system');
   });
