@@ -46,7 +46,7 @@ describe('every figure in the prose of the README', () => {
   const prose = readme.replace(/^```.*?^```$/gms, '').replace(/`[^`]*`|\]\([^)]*\)/g, '');
   const [, leastNode] = /^>=(\d+)/.exec(manifest.engines.node)!;
   const checks: Record<string, { sentence: RegExp; is: () => string[] }> = {
-    'kubelet versions': { sentence: /configuration\s+of\s+kubelets (\S+) to (\d\.\d+)/, is: () => minors() },
+    'kubelet versions': { sentence: /supports\s+kubelets\s+(\S+) to (\d\.\d+)/, is: () => minors() },
     'Node versions': { sentence: /You need Node (\d+), 22 or 24/, is: () => [leastNode!] },
     fields: { sentence: /All (\d+) fields/, is: () => [String(fields.length)] },
     'documents given to real kubelets': {
