@@ -27,7 +27,7 @@ export function run(args: string[]): Promise<void> {
         version: pkg.version,
         codeDigest: codeDigest() ?? '',
         node: process.version,
-        platform: `${process.platform}/${process.arch}`,
+        platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
       };
       if (output === 'json') return writeOut(`${JSON.stringify(about, null, 2)}\n`);
       if (output === 'yaml') return writeOut(asYaml(about));
