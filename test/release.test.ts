@@ -21,11 +21,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import manifest from '../package.json' with { type: 'json' };
 // @ts-expect-error: a script without types
 import { tarOf } from '../scripts/release/archive.mjs';
+// @ts-expect-error: a script without types
+import { sign } from '../scripts/release/sign.mjs';
 import { embeddedCluster } from './cluster/cluster.js';
 import { readBlocks } from './page-blocks.js';
 import { needs } from './programs.js';
@@ -115,9 +117,10 @@ describe.skipIf(xz.isMissing)(`a release${xz.note}`, () => {
 
   describe('verified as docs/verify.md describes', () => {
     const page = readBlocks(readFileSync(join(root, 'docs/verify.md'), 'utf8'));
-    const commands = page.flatMap((block) =>
-      block.kind === 'commands' && block.notRun?.startsWith('test/release.test.ts') ? block.commands : [],
+    const shown = page.flatMap((block) =>
+      block.kind === 'commands' && block.notRun?.startsWith('test/release.test.ts') ? [block.commands] : [],
     );
+    const [commands = [], cosignCommands = []] = shown;
     const key = join(dir, 'key');
     const run = (command: string) => spawnSync('sh', ['-ec', command], { cwd: out, encoding: 'utf8' });
     const verify = () => commands.map(({ command }) => run(command)).find(({ status }) => status !== 0);
@@ -137,14 +140,12 @@ describe.skipIf(xz.isMissing)(`a release${xz.note}`, () => {
     describe.skipIf(sshKeygen.isMissing)(`signed with ssh-keygen${sshKeygen.note}`, () => {
       beforeAll(() => {
         execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'test', '-f', key]);
-        execFileSync('ssh-keygen', ['-q', '-Y', 'sign', '-f', key, '-n', 'relet-release', join(out, 'SHA256SUMS')], {
-          stdio: 'ignore',
-        });
+        sign(out, key);
         writeFileSync(join(out, 'allowed_signers'), `release@relet.dev ${readFileSync(`${key}.pub`, 'utf8')}`);
       });
 
       test('what is whole passes', () => {
-        expect(commands).toHaveLength(1);
+        expect(shown.map(({ length }) => length)).toEqual([1, 1]);
         expect(verify()).toBeUndefined();
       });
 
@@ -162,6 +163,32 @@ describe.skipIf(xz.isMissing)(`a release${xz.note}`, () => {
           });
         expect(missed).toEqual([]);
         expect(verify()).toBeUndefined();
+      });
+    });
+
+    const cosign = needs('cosign');
+    describe.skipIf(cosign.isMissing)(`signed with cosign${cosign.note}`, () => {
+      const place = join(dir, 'cosign');
+      const inPlace = (command: string) =>
+        spawnSync('sh', ['-ec', command], { cwd: place, env: { ...process.env, HOME: place, COSIGN_PASSWORD: '' } });
+      const verifyBlob = () => cosignCommands.map(({ command }) => inPlace(command).status);
+      test('what is whole passes; other checksums and another signature are found', () => {
+        mkdirSync(place);
+        writeFileSync(join(place, 'SHA256SUMS'), artefact('SHA256SUMS'));
+        expect(inPlace('cosign generate-key-pair').status).toBe(0);
+        vi.stubEnv('COSIGN_PASSWORD', '');
+        onTestFinished(() => void vi.unstubAllEnvs());
+        sign(place, join(place, 'cosign.key'));
+        expect(verifyBlob()).toEqual([0]);
+        const bundle = json(readFileSync(join(place, 'SHA256SUMS.sigstore.json')));
+        const { signature } = bundle.messageSignature;
+        bundle.messageSignature.signature = `${signature.slice(0, 20)}${signature[20] === 'A' ? 'B' : 'A'}${signature.slice(21)}`;
+        const whole = readFileSync(join(place, 'SHA256SUMS.sigstore.json'));
+        writeFileSync(join(place, 'SHA256SUMS.sigstore.json'), JSON.stringify(bundle));
+        expect(verifyBlob()).toEqual([1]);
+        writeFileSync(join(place, 'SHA256SUMS.sigstore.json'), whole);
+        writeFileSync(join(place, 'SHA256SUMS'), `${artefact('SHA256SUMS')} `);
+        expect(verifyBlob()).toEqual([1]);
       });
     });
   });

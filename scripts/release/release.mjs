@@ -11,6 +11,7 @@ import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { sha256 } from './archive.mjs';
 import { repository } from './names.mjs';
+import { sign } from './sign.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -56,18 +57,6 @@ function build(dir, out, { umask = '022', env = {}, time = new Date() } = {}) {
   const isDirty = git('status', '--porcelain') !== '';
   const dates = ['--commit', git('rev-parse', 'HEAD'), '--time', git('log', '-1', '--format=%ct')];
   run('scripts/release/assemble.mjs', '--out', out, '--cache', cache, ...dates, ...(isDirty ? ['--dirty'] : []));
-}
-
-/** SHA256SUMS names every other file, so a signature of it covers them all. */
-function sign(out, key) {
-  const sums = join(out, 'SHA256SUMS');
-  rmSync(`${sums}.sig`, { force: true });
-  const isCosign = key.endsWith('.key');
-  const command = isCosign
-    ? ['cosign', 'sign-blob', '--yes', '--key', key, '--tlog-upload=false', '--bundle', `${sums}.sigstore.json`, sums]
-    : ['ssh-keygen', '-Y', 'sign', '-q', '-f', key, '-n', 'relet-release', sums];
-  const { status, error } = spawnSync(command[0], command.slice(1), { stdio: ['inherit', 'ignore', 'inherit'] });
-  if (status !== 0) throw new Error(`${command[0]} did not sign: ${error?.message ?? `exit code ${status}`}`);
 }
 
 function table(out) {
