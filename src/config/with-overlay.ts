@@ -15,7 +15,11 @@ export function withOverlay(base: KubeletConfig, overlay: Overlay, minor: Minor)
   // An empty map has no key to merge: it was written to empty the map.
   for (const path of leavesOf(config, shapeOf(minor)))
     if (shapeAt(path, minor)?.kind === 'map') merged = withSetting(merged, { path, value: {} });
-  for (const name of unset) unsetField(merged, findField(name, minor).path, minor);
+  unsetFields(
+    merged,
+    unset.map((name) => findField(name, minor).path),
+    minor,
+  );
   return canonical(withoutEmptyStructs(merged, shapeOf(minor)));
 }
 
@@ -30,11 +34,17 @@ function withThresholds(base: KubeletConfig, { config, unset }: Overlay, minor: 
   return { ...base, evictionHard: defaultOf(fieldAt('evictionHard')!, minor) };
 }
 
-/** A map whose last key is removed goes too, so that the kubelet's default holds. */
-function unsetField(config: KubeletConfig, path: readonly string[], minor: Minor): void {
-  const parent = path.slice(0, -1);
-  if (!removeField(config, path) || shapeAt(parent, minor)?.kind !== 'map') return;
-  if (isEmpty(getField(config, parent.join('.')))) removeField(config, parent);
+/**
+ * A map whose last key is removed goes too, so that the kubelet's default holds. Looked at once for each map, after all keys: to see
+ * whether a map is empty takes as long as it is large.
+ */
+function unsetFields(config: KubeletConfig, paths: readonly (readonly string[])[], minor: Minor): void {
+  const maps = new Set<string>();
+  for (const path of paths) {
+    const parent = path.slice(0, -1);
+    if (removeField(config, path) && shapeAt(parent, minor)?.kind === 'map') maps.add(parent.join('.'));
+  }
+  for (const map of maps) if (isEmpty(getField(config, map))) removeField(config, map.split('.'));
 }
 
 /** `authentication: {}` has no effect; an empty struct behind a pointer has. */
