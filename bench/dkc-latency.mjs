@@ -21,7 +21,7 @@ const { values } = parseArgs({
 });
 const say = (text) => process.stdout.write(`${text}\n`);
 
-/** What the run needs, or a list of what is missing. */
+/** Returns the settings that the run needs, or a list of the missing ones. */
 function surroundings({ KUBEBUILDER_ASSETS: assets = '', CONTAINER_RUNTIME_ENDPOINT: runtime = '', NODE_IP }) {
   const missing = [];
   for (const name of ['etcd', 'kube-apiserver', 'kubelet'])
@@ -170,7 +170,7 @@ async function settle(node, api) {
   await node.seen.until(`${node.name} Ready`, ({ status }) => status.conditions?.some(isReady), 120_000);
 }
 
-/** What relet said during the change that just ended, and when after the PATCH. */
+/** Prints the log lines of relet during the change that just ended, each with its time after the PATCH. */
 function tellStory({ lines }, tookMs) {
   const from = rig.now() - tookMs;
   say(`  active after ${tookMs.toFixed(0)} ms`);

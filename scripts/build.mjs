@@ -54,7 +54,7 @@ const commanderWithoutPrograms = {
   },
 };
 
-/** Of package.json, bundles use the version only. */
+/** Replaces package.json in bundles by its version, the only field that they use. */
 const versionOnly = {
   name: 'version-only',
   setup(build) {
@@ -141,7 +141,7 @@ async function buildPage() {
   return result;
 }
 
-/** Of commands without a cluster, which end before anybody would notice the others' start. The last one counts for a bundle. */
+/** Writes code caches for commands without a cluster. The start of other commands is short beside their work. The last run of a bundle counts. */
 function writeCodeCaches() {
   const run = (args, input) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/code-cache.cjs', ...args], { input });
@@ -191,7 +191,7 @@ function folderOf(input) {
   return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0];
 }
 
-/** Whose code went into the bundles, each with its licence, as those licences ask. */
+/** Lists the packages in the bundles with their licences, as those licences require. */
 function notices(inputs) {
   const folders = inputs.flatMap((input) => folderOf(input) ?? []);
   const chapters = [...new Set(folders)].sort().map((folder) => {

@@ -26,7 +26,7 @@ function marks(lines) {
 }
 
 function templateOf(text) {
-  // What Prometheus fills in is not for Helm.
+  // Placeholders of Prometheus are not for Helm.
   const lines = text.split('\n').map((line) => (/^ *#chart /.test(line) ? line : line.replaceAll('{{', '{{ "{{" }}')));
   for (const { first, last, before, key, value, expression } of marks(lines).reverse()) {
     const start = `${before}${key === undefined ? '' : `${key}: `}`;
@@ -37,7 +37,7 @@ function templateOf(text) {
   return lines.map((line) => line.replace(/^( *)#chart /, '$1')).join('\n');
 }
 
-/** What values have to be by default, so that the chart installs what the manifest does: pairs of path and YAML. */
+/** Default values with which the chart installs the same as the manifest: pairs of path and YAML. */
 export function defaultsIn(text) {
   const lines = text.split('\n');
   return marks(lines)

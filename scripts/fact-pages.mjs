@@ -91,7 +91,7 @@ const cell = (text) => text.replace(/(`[^`]*`)|[*<>_|]/g, (sign, code) => code ?
 
 const marker = '<!-- From here on written by scripts/fact-pages.mjs from src/config; change it there. -->';
 
-/** What is above the marker is written by hand. */
+/** Keeps the text above the marker, which is written by hand. */
 async function upgradesPage(present) {
   const { changesIn, newestMinor, oldestMinor } = await load(`
     export { changesIn } from './src/config/minor-changes.js';

@@ -79,7 +79,7 @@ ${output}: ${size(statSync(output).size).trim()}`);
   }
 }
 
-/** Of the stage that runs, which is the last one. */
+/** Returns an instruction of the last stage of the Dockerfile, which is the one that runs. */
 function instruction(name) {
   const found = [...read('Dockerfile').matchAll(new RegExp(`^${name} (.*)$`, 'gm'))].at(-1);
   if (found === undefined) throw new Error(`the Dockerfile has no ${name}`);

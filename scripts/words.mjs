@@ -1,5 +1,6 @@
 /**
  * Words that relet no longer uses, each with the word to write: `npm run check` fails on them in files that git tracks.
+ * Comments of code must not begin with What, Who, Whose, Of, Where or One that: they begin with the noun they are about, or with a verb.
  * Only uses that are clearly figurative, or identifiers that were renamed, are listed; a phrase that is sometimes right is not.
  * `node scripts/words.mjs src/kube` checks what is below a path, also where that is not required yet.
  */
@@ -132,6 +133,19 @@ export const retired = [
   { find: /\bafresh\b|\bin good order\b|\bat will\b/g, write: 'say it plainly' },
 ];
 
+/** Code whose comments begin with the noun they are about, or with a verb. */
+const commented = /^(?:src|test|scripts|bench)\/.*\.[cm]?[jt]sx?$/;
+const strings = /'[^']*'|"[^"]*"|`[^`]*`/g;
+
+/** Returns the first word of a comment that begins on this line, if it does not name its subject. */
+function vagueStart(line, before = '') {
+  const isLineComment = /^\s*\/\//;
+  if (isLineComment.test(line) && isLineComment.test(before)) return undefined;
+  // The text of a block may begin on its second line.
+  const opening = /^\s*\/\*\*?\s*$/.test(before) ? '^\\s*\\*' : '(?:^|[\\s{(])(?://|/\\*\\*?)';
+  return new RegExp(`${opening}\\s*(What|Whose|Who|Of|Where|One that)\\b`).exec(line.replace(strings, ''))?.[1];
+}
+
 /** Whether a file is checked; `asked` are the beginnings of paths on the command line, none for all. */
 export function isChecked(file, asked = []) {
   if (never.some(([pattern]) => pattern.test(file))) return false;
@@ -140,9 +154,9 @@ export function isChecked(file, asked = []) {
 
 const starts = (file, beginnings) => beginnings.some((beginning) => file.startsWith(beginning));
 
-/** What is wrong in one file, as `file:line: "found": write "instead"`. */
+/** Returns the findings in one file, as `file:line: "found": write "instead"`. */
 export function check(file, text) {
-  const kind = /\.test\.ts$|^test\//.test(file) ? 'tests' : /\.(?:[cm]?[jt]s|sh)$/.test(file) ? 'code' : 'docs';
+  const kind = /\.test\.ts$|^test\//.test(file) ? 'tests' : /\.(?:[cm]?[jt]sx?|sh)$/.test(file) ? 'code' : 'docs';
   const lines = text.split('\n');
   const kept = exceptions.filter((exception) => exception.in?.test(file) ?? true);
   // Entries of released versions are history; the others may name in code what was renamed.
@@ -151,9 +165,11 @@ export function check(file, text) {
   return lines.slice(0, end < 0 ? lines.length : end).flatMap((line, index) => {
     const rest = kept.reduce((left, { text }) => left.replaceAll(text, ''), line.replace(quotedTests, ''));
     const checked = isChangelog ? rest.replace(/`[^`]*`|"[^"]*"/g, '') : rest;
+    const vague = commented.test(file) ? vagueStart(line, lines[index - 1]) : undefined;
     return retired
       .filter(({ where = everywhere }) => where.includes(kind))
       .flatMap(({ find, write }) => [...checked.matchAll(find)].map(([found]) => ({ found, write })))
+      .concat(vague === undefined ? [] : { found: vague, write: 'the noun that the comment is about, or a verb' })
       .map(({ found, write }) => `${file}:${index + 1}: "${found}": write "${write}"`);
   });
 }
@@ -161,7 +177,7 @@ export function check(file, text) {
 function main() {
   const root = join(import.meta.dirname, '..');
   const files = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).split('\0');
-  const isText = (file) => /\.(?:md|[cm]?[jt]s|sh|ya?ml|conf|service)$/.test(file);
+  const isText = (file) => /\.(?:md|[cm]?[jt]sx?|sh|ya?ml|conf|service)$/.test(file);
   const asked = process.argv.slice(2);
   const found = files
     .filter((file) => isText(file) && isChecked(file, asked))

@@ -1,4 +1,4 @@
-/** What JSON values are, and how they are written. */
+/** JSON values: their types, and how they are written. */
 
 /** A JSON object: not null, not an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -11,7 +11,7 @@ export interface Metric {
   help: string;
   value: number;
   labels?: Record<string, string>;
-  /** Of a sample of a histogram. */
+  /** Suffix for a sample of a histogram. */
   suffix?: '_bucket' | '_sum' | '_count';
 }
 
@@ -49,7 +49,7 @@ export function parseBindAddress(text: string): BindAddress | undefined {
 }
 
 export interface MetricsServerOptions extends BindAddress {
-  /** What each path answers, such as /metrics. */
+  /** Answers by path, such as /metrics. */
   paths: Record<string, () => string>;
   /** Over TLS, to those who may. */
   secure?: SecureOptions;

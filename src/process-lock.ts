@@ -32,7 +32,7 @@ export interface LockOptions {
   path: string;
   host: Processes;
   files: Files;
-  /** Of the process that takes it. Default this one's. */
+  /** Process that takes the lock. Default this one. */
   pid?: number;
 }
 

@@ -1,4 +1,4 @@
-/** What a real kube-apiserver answered is answered the same here: every interaction of two records, share by share. */
+/** Replays answers of a real kube-apiserver, which must be the same here: every interaction of two records, share by share. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -13,7 +13,7 @@ const rows = table
   .filter((line) => line.startsWith('| ') && !line.startsWith('| what happens'))
   .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')));
 
-/** What happens, as the row begins, and the test: its file and its name. */
+/** Rows of the table, as each begins, and the test of each: its file and its name. */
 const tests: [row: string, file: string, name: string][] = [
   ['`ExecStart=` of the unit', 'test/systemd-others.test.ts', 'a changed command is repeated in the next start'],
   ['an environment file', 'test/systemd-agent.test.ts', 'a changed flag of the kubelet is found at its next start'],

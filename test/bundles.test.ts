@@ -1,4 +1,4 @@
-/** What the built executables carry: a node loads only what a node needs, and a verb what the verb needs. */
+/** Content of the built executables: a node loads only the code of a node, and a verb only the code of that verb. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -75,7 +75,7 @@ describe('the page of the dashboard', () => {
     expect(html.match(/(?:src|href)="(?:app-\w+\.(?:js|css))"/g)).toHaveLength(2);
   });
 
-  /** What these import, not on demand, directly or through others. */
+  /** Returns the files that these import, not on demand, directly or through others. */
   function reachable(names: string[], read: (name: string) => string): string[] {
     const reached = new Set(names);
     for (const name of reached)

@@ -1,4 +1,4 @@
-/** What happens while a change is under way: nothing that it needs is taken from it. */
+/** Concurrent changes: a change that is under way loses nothing that it needs. */
 import { describe, expect, test } from 'vitest';
 import type { Validator } from '../src/agent/validate/validate.js';
 import { createClusterRig } from './cluster-rig.js';

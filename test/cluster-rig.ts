@@ -46,7 +46,7 @@ export class ClusterRig {
   readonly nodeKubeconfig: string;
   readonly node: Rig;
   readonly name: string;
-  /** Where the node's reference is. */
+  /** Type of the object that has the node's reference. */
   readonly type: typeof nodes;
   /** Holds its configs: the controller grants those of one namespace. */
   readonly namespace: string;

@@ -20,7 +20,7 @@ export function casesIn(file: string): Case[] {
   });
 }
 
-/** What a document becomes that sets these fields (dotted paths), before flags. */
+/** Returns the config of a document that sets these fields (dotted paths), before flags. */
 export function defaulted(minor: Minor, set: Record<string, unknown>): KubeletConfig {
   const config = setDefaults(set.featureGates === undefined ? {} : { featureGates: set.featureGates }, minor);
   for (const [path, value] of Object.entries(set)) {

@@ -39,7 +39,7 @@ const version = (name: string): ExactRef => ({
 const [a, b, c] = [version('1'), version('2'), version('3')];
 const over = version('4');
 const overlay = 'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\nconfig: {maxPods: 50}\n';
-/** What the local file says. */
+/** Fields of the local file. */
 let local = 'eventBurst: 7';
 const localFile = () => ({
   '/local': `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n${local}\n`,
@@ -90,7 +90,7 @@ interface Transition {
   when(state: NodeState): Promise<void> | void;
   /** Which configs may run after a crash inside it; undefined is local. */
   mayRun: (ExactRef | undefined)[];
-  /** What else is true after a crash anywhere inside it. */
+  /** Checks another promise after a crash anywhere inside it. */
   always?(state: NodeState): Promise<void> | void;
 }
 
@@ -242,7 +242,7 @@ const all: Record<string, Transition> = {
     },
     when: (state) => void takeRequest({ state, clock: systemClock, log: silentLog }),
     mayRun: [a],
-    // Who asked sees that the file is gone, and believes that it is done.
+    // The operator sees that the file is gone, and concludes that the request was taken.
     always: (state) => expect(state.read(requestRecord) ?? state.read(holdRecord)).toBeDefined(),
   },
   'the end of a reset': {
@@ -352,7 +352,7 @@ async function walk(transition: Transition): Promise<number> {
     expect(choice.error === undefined, context).toBe(sameConfig(sourceOf(assigned), choice.source, 'version'));
     expect(halves(crash.disk), context).toEqual([]);
     await always?.(state);
-    // What was done stays done: nothing that was written is lost, and nothing that was removed comes back.
+    // A completed step is durable: nothing that was written is lost, and nothing that was removed comes back.
     if (crash.complete) expect(durable(state), context).toEqual(finished);
     // Once more, and the end is the same as without the crash; and nothing half-made stays.
     await when(state);

@@ -33,7 +33,7 @@ export function call({ port }: { port: number }, { method = 'GET', path, body, h
   });
 }
 
-/** What a browser keeps after a login. */
+/** Logs in, and returns the headers that a browser sends afterwards. */
 export async function logIn(dashboard: Dashboard, body: object, path = '/api/login') {
   const { status, headers, json } = await call(dashboard, { method: 'POST', path, body });
   expect(status).toBe(200);

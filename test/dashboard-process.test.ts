@@ -103,7 +103,7 @@ test.each([
 });
 
 describe('a rehearsal ends when nobody waits for it any more', () => {
-  /** One that would run for many minutes. */
+  /** Starts a rehearsal that would run for many minutes. */
   async function rehearse() {
     const dashboard = await start();
     const { headers } = await logIn(dashboard, { once: dashboard.once });

@@ -19,7 +19,7 @@ export interface Dashboard {
 
 export class DashboardRig {
   readonly #programs: Program[] = [];
-  /** What must not happen in any page. */
+  /** Errors that must not happen in any page. */
   readonly problems: string[] = [];
 
   private constructor(
@@ -104,7 +104,7 @@ export class DashboardRig {
     this.kubectl(['apply', '-f', '-'], JSON.stringify(object));
   }
 
-  /** Of a new service account with this ClusterRole. */
+  /** Returns a token of a new service account with this ClusterRole. */
   token(name: string, role: string): string {
     this.kubectl(['create', 'serviceaccount', name]);
     this.kubectl(['create', 'clusterrolebinding', name, `--clusterrole=${role}`, `--serviceaccount=default:${name}`]);
@@ -127,7 +127,7 @@ export async function whileAnswered(
   }
 }
 
-/** What axe finds that keeps people out: serious and critical, one line each; by all rules unless some are named. */
+/** Returns the serious and critical findings of axe, one line each; by all rules unless some are named. */
 export async function seriousProblems(page: Page, rules?: string[]): Promise<string[]> {
   await page.evaluate(axe.source);
   const options = rules === undefined ? {} : { runOnly: rules };

@@ -487,7 +487,7 @@ describe('buttons', () => {
 
   test('what a node or an author wrote is decoded and compared in a process of its own, which may take too much', async () => {
     const ended = 'it needed more than 192 MB of memory';
-    // What it had printed until then is not an answer.
+    // Output of a process that was ended is not an answer.
     const dashboard = await serve({ run: async () => ({ code: 2, stdout: '200\n{"changes":[', stderr: 'x', ended }) });
     const { headers } = await logIn(dashboard, { token: 'ann-token' });
     const compared = ['/api/configs/diff?a=x/a&b=x/b', '/api/nodes/node-1/diff?from=active&to=local'];
@@ -583,7 +583,7 @@ test('an API server that goes away makes the page stale, and fresh when it is ba
   const again = await startApiServer({ dataDir, port });
   onTestFinished(() => again.close());
   await eventually('fresh', () => expect(sees.events('fresh')).not.toEqual([]));
-  // What ends the session is the stream: nobody has to click for it.
+  // The stream ends the session: nobody has to click for it.
   await eventually('ann is asked to log in', () =>
     expect(annSees.events('login')).toMatchObject([{ reason: 'LoginNeeded' }]),
   );

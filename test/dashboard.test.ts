@@ -474,7 +474,7 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await page.emulateMedia({ colorScheme });
     for (const path of pages) {
       await open(path);
-      // Of the dark page only the colours are others.
+      // The dark page differs only in its colours.
       expect(await seriousProblems(page, colorScheme === 'dark' ? ['color-contrast'] : undefined), path).toEqual([]);
     }
   });

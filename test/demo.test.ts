@@ -26,7 +26,7 @@ test('the demo works as described, and nothing is left of it', async () => {
   expect(status).toBe(0);
   expect(said).toContain('$ relet set node-1 maxPods=150 --yes\n');
   expect(said).toMatch(/node-1: rolled back/);
-  // What a command prints fits the screen; only commands themselves and paths may be longer.
+  // The output of a command fits the screen; only commands themselves and paths may be longer.
   const printed = said.split('\n').filter((line) => !line.startsWith('$ '));
   expect(printed.filter((line) => line.length > 80 && line.trim().includes(' '))).toEqual([]);
   expect(readdirSync(dir)).toEqual(['bin']);

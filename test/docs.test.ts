@@ -32,7 +32,7 @@ async function check(shell: PageShell, { status, ...shown }: Command, way: Way):
     expect({ command, printed, status: ended.status }).toEqual({ command, printed, status });
     if (pattern !== undefined) expect(printed).toMatch(pattern);
   };
-  // What comes true after a while is asked for again, as a reader would.
+  // A command whose result takes a while is repeated, as a reader would.
   await (way.eventually ? eventually(command, once) : once());
 }
 

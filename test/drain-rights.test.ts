@@ -1,6 +1,6 @@
 /**
- * What the controller may do to Nodes and pods with the role relet:controller-drain and the guard relet-controller-nodes, and that it may
- * not without the role. On the embedded server or, with KUBEBUILDER_ASSETS, on a real one (1.30 and later).
+ * Rights of the controller on Nodes and pods with the role relet:controller-drain and the guard relet-controller-nodes, and that it has
+ * none without the role. On the embedded server or, with KUBEBUILDER_ASSETS, on a real one (1.30 and later).
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -105,7 +105,7 @@ const podsOf = async (node: string) =>
 const sourceOf = async (node: string) =>
   (await admin.get<NodeConfig>(nodeConfigs, { name: node })).spec?.configSource?.configMap?.name;
 
-/** What a drain shows on the Node. */
+/** Returns the marks of a drain on the Node. */
 async function marks(name: string): Promise<string[]> {
   const { metadata, spec, status } = await admin.get<ClusterNode>(nodes, { name });
   return [

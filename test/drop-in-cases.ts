@@ -97,7 +97,7 @@ export function anyDropIn(minor: Minor): fc.Arbitrary<string> {
 interface Situation {
   minor: Minor;
   local: KubeletConfig;
-  /** What the overlay, or the drop-in, sets. */
+  /** Fields that the overlay, or the drop-in, sets. */
   config: KubeletConfig;
 }
 

@@ -1,7 +1,7 @@
 /** The one way in which tests wait: ask again until it is so. Nothing else in a test sleeps (test/source-rules.test.ts). */
 
 interface Options {
-  /** What there was to see, for the error. */
+  /** Returns the last state, for the error. */
   seen?: () => unknown;
   /** Why it will never be so, such as a process that has exited: fails at once. */
   hopeless?: () => string | undefined | false;

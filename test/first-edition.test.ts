@@ -63,7 +63,7 @@ const building = hasFirst ? mkdtempSync(join(tmpdir(), 'relet-first-edition-')) 
 const turn = createServer();
 
 beforeAll(async () => {
-  // Of several runs of this file on one machine, one has the port.
+  // Only one of several runs of this file on one machine gets the port.
   await eventually('no other run of this file', async () => {
     turn.listen(port + 1, '127.0.0.1');
     return once(turn, 'listening');
@@ -167,7 +167,7 @@ async function buildFirstEdition(dir: string): Promise<string> {
   return join(dir, 'bin', 'relet.cjs');
 }
 
-/** What an edition finds on disk. */
+/** Returns the state that an edition finds on disk. */
 function onHost(relet: string, dir: string): object {
   const args = [relet, 'node', 'status', '-o', 'json', `--dynamic-config-dir=${dir}`];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
@@ -359,7 +359,7 @@ function copy(from: string, to: string, filled: (text: string) => string): void 
   }
 }
 
-/** What a config says, in the form in which a kubelet of today takes it. */
+/** Returns the fields of a config, in the form in which a current kubelet takes them. */
 function configOf({ config }: { config: string }): object {
   const { apiVersion: _version, maxPerPodContainerCount: _gone, evictionHard, ...rest } = parse(config);
   const [name, value] = typeof evictionHard === 'string' ? evictionHard.split('<') : [];

@@ -72,7 +72,7 @@ const reportError = (error: string | null) =>
     { as: 'merge' },
   );
 
-/** What may be in a pipe, and what relet itself sends to a terminal: line ends, colours, the moves of live lines. */
+/** Removes the characters that are allowed: line ends in a pipe, and on a terminal also relet's own colours and moves of live lines. */
 const plain = (text: string) => text.replace(/\n/g, '');
 const withoutOwn = (screen: string) => plain(screen).replace(/\x1b\[\d*[mAJ]|\r(?=\x1b\[)|\x1b\[\?25[hl]|\r$/g, '');
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;

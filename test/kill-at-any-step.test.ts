@@ -39,7 +39,7 @@ function pids(): number[] {
     .map(Number);
 }
 
-/** One that runs, not one that is only started for its version or for validation. */
+/** Whether the process is a kubelet that runs, not one that is only started for its version or for validation. */
 function isKubelet(pid: number, rootDir: string): boolean {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');

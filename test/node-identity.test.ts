@@ -126,7 +126,7 @@ describe('expiry', () => {
     const rig = await createClusterRig();
     const link = install(rig, await certificate(rig, hourMs), 1);
     kubeconfig(rig, { 'client-certificate': link, 'client-key': link });
-    // What a kubelet without a usable certificate does: it exits.
+    // A kubelet without a usable certificate exits.
     const usable = join(dirname(rig.nodeKubeconfig), 'usable');
     writeFileSync(usable, '');
     const uid = await run(rig, 'good', `# needs ${usable}`);

@@ -107,7 +107,7 @@ describe('under a service manager', () => {
     const { WATCHDOG_PID, ...passed } = plain.starts()[0]!.env;
     const { WATCHDOG_PID: _relet, ...expected } = env;
     expect(passed).toEqual(expected);
-    // Where Node can, relet becomes the kubelet, and the pid is right as it is.
+    // relet becomes the kubelet if Node.js can do that, and then the pid needs no change.
     const isSameProcess = plain.starts()[0]!.pid === plain.process.pid;
     expect(WATCHDOG_PID).toBe(isSameProcess ? env.WATCHDOG_PID : undefined);
   });

@@ -63,7 +63,7 @@ describe('relet kubelet', () => {
     let node = first;
     for (let crashes = 1; crashes <= 3; crashes++) {
       const { pid } = node.starts().at(-1)!;
-      // What systemd sends when nobody fed it, to the main process alone.
+      // systemd sends this to the main process alone when its watchdog expires.
       node.process.kill('SIGABRT');
       expect(await node.exit).toEqual({ code: 134, signal: null });
       expect(isAlive(pid)).toBe(false);

@@ -178,7 +178,7 @@ export interface PlayedOptions {
   flags?: string[];
   /** Fields that its relet reports as pinned by flags. */
   pinned?: string[];
-  /** What the node does with a config. `deaf`: nothing reports there. */
+  /** Reaction of the node to a config. `deaf`: nothing reports there. */
   does?: 'run' | 'prove' | 'refuse' | 'roll back' | 'deaf';
 }
 

@@ -1,5 +1,5 @@
 /**
- * What real kubelets did with recorded documents, against what relet says of them; see test/evidence/oracle.md.
+ * Compares the reactions of real kubelets to recorded documents with the results of relet; see test/evidence/oracle.md.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

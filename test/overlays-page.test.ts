@@ -18,7 +18,7 @@ const rows = page
 interface Example {
   minor: number;
   local: string;
-  /** What the drop-in, or the overlay, has. */
+  /** Fields of the drop-in, or of the overlay. */
   fields: string;
   path: string;
   asDropIn: unknown;
@@ -139,7 +139,7 @@ const examples: Record<string, Example[]> = {
 
 const local = (text: string) => localFile(`${text}\n`);
 
-/** What the kubelet would have: also a value that no single file can express, which relet reports. */
+/** Returns the value that the kubelet would have: also one that no single file can express, which relet reports. */
 function asDropIn({ minor, local: base, fields, path }: Example): unknown {
   const kind = /^kind: (.*)$/m.exec(fields)?.[1];
   const text = configText(fields.replace(/^kind: .*$/m, '')).replace(/^kind: .*$/m, (line) =>

@@ -1,4 +1,4 @@
-/** What `npm pack` makes is all that a user needs: it is unpacked where nothing else of ours is, and brings a system up. */
+/** The package of `npm pack` is complete: it is unpacked in a directory without other files of ours, and brings a system up. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -24,7 +24,7 @@ const unpacked = join(dir, 'lib', 'node_modules', 'relet');
 const program = join(dir, 'bin', 'relet');
 const home = join(dir, 'home');
 
-/** What is built already is packed; building it again would pull the ground from under other tests. */
+/** Packs the existing build; a new build would replace files that other tests use. */
 beforeAll(() => {
   for (const path of [unpacked, home, join(dir, 'bin')]) mkdirSync(path, { recursive: true });
   execFileSync('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', dir], {

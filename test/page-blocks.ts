@@ -77,7 +77,7 @@ function transcript(body: string[], line: number): Command[] {
   return commands;
 }
 
-/** What differs from run to run on a page that has a running system, and how it looks. */
+/** Texts that differ from run to run on a page that has a running system, and their patterns. */
 const volatile: [RegExp, string][] = [
   [/127\.0\.0\.1:\d{4,5}/, '127\\.0\\.0\\.1:\\d+'],
   [/127\.\d+\.\d+\.\d+/, '127\\.\\d+\\.\\d+\\.\\d+'],

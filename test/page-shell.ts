@@ -65,7 +65,7 @@ export class PageShell {
     this.#before += this.#output.length;
   }
 
-  /** What was started goes with the page. */
+  /** Stops everything that the page started. */
   async close(): Promise<void> {
     for (const dataDir of dataDirsIn(this.dir))
       spawnSync(join(this.dir, '.bin', 'relet'), ['down', '--data-dir', dataDir], { env: this.#env });
@@ -106,7 +106,7 @@ export class PageShell {
   }
 }
 
-/** Of the clusters that a page brought up. */
+/** Returns the data directories of the clusters that a page brought up. */
 function dataDirsIn(dir: string, depth = 2): string[] {
   if (existsSync(join(dir, 'system.json'))) return [dir];
   if (depth === 0) return [];

@@ -17,7 +17,7 @@ export interface Started {
   dir: string;
   output(): string;
   starts(): { pid: number; args: string[]; config: string; env: Record<string, string> }[];
-  /** What was asked of the kubelet's binary without starting it. */
+  /** Calls of the kubelet's binary that did not start a kubelet. */
   questions(): { asked: string; env: Record<string, string> }[];
   exit: Promise<Exit>;
 }
@@ -25,13 +25,13 @@ export interface Started {
 export interface Place {
   dir: string;
   port: number;
-  /** What relet has in its environment beside the test's own. */
+  /** Environment of relet, beside the test's own. */
   env?: Record<string, string>;
   /** Default: the fake one. */
   kubelet?: string;
   /** Default: the one that `npm run build` made. */
   relet?: string;
-  /** Where relet is started. Default: where the test runs. */
+  /** Working directory of relet. Default: that of the test. */
   cwd?: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What pages claim is true. In the README every promise is the name of a test in the file it links, and every figure in the
+ * Claims of the pages are true. In the README every promise is the name of a test in the file it links, and every figure in the
  * prose is one that this file knows how to check: a new figure without a check fails here. On all pages links lead somewhere.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * What a real kubelet makes of --config and --config-dir, compared with what relet makes of the same files. The kubelet
+ * Compares how a real kubelet and relet merge the files of --config and --config-dir. The kubelet
  * stops after validation, because it cannot lock its lock file; its log has the config that it would run with. Needs only
  * a kubelet of 1.28 or later:
  *
@@ -105,7 +105,7 @@ const decoded = (text: string): KubeletConfig => decode(text, { minor, strict: f
 const fileOf = (config: KubeletConfig | undefined): LocalFile[] =>
   config === undefined ? [] : [{ path: 'config.yaml', text: textOf(config) }];
 
-/** What is wrong with our merge of these files; undefined where nothing is. */
+/** Returns the difference between relet's merge of these files and the kubelet's; undefined if there is none. */
 async function wrongLocal(files: readonly LocalFile[]): Promise<unknown> {
   const theirs = await askKubelet(files);
   let ours: LocalConfig;

@@ -31,7 +31,7 @@ export interface Kubelet {
   minor: number;
 }
 
-/** What a real kubelet needs and this machine lacks. */
+/** Requirements of a real kubelet that this machine lacks. */
 const missingHere = [
   ...(existsSync(runtime.replace('unix://', '')) ? [] : ['container runtime in CONTAINER_RUNTIME_ENDPOINT']),
   ...(address === undefined ? ['address in NODE_IP'] : []),

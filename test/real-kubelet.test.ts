@@ -299,7 +299,7 @@ describe.skipIf(cannotAdopt.length > 0)(
   },
 );
 
-/** What a service manager with Restart=always does for a kubelet. */
+/** Restarts a kubelet as a service manager with Restart=always does. */
 function keepRunning(node: RealNode, args: string[]) {
   const file = join(node.dir, '..', 'upstream.log');
   let program: Program | undefined;

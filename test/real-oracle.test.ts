@@ -14,7 +14,7 @@ const kubelet = kubeletBinary('KUBEBUILDER_ASSETS');
 const minor = kubelet?.minor ?? newestMinor;
 const title = kubelet?.version ?? 'a real kubelet (skipped: there is no kubelet in KUBEBUILDER_ASSETS)';
 
-/** What depends on the host, and the last ones about fields that only 1.33 and later have, say little of earlier kubelets. */
+/** Documents for any host; those about fields of 1.33 and later only for such kubelets, as they prove little for earlier ones. */
 const documents: OracleDocument[] = [...oracleCases(), ...(minor >= 33 ? newerOracleCases() : [])].filter(
   ({ hostDependent }) => hostDependent !== true,
 );

@@ -1,5 +1,5 @@
 /**
- * What the check of an upgrade lists, compared with two real kubelets that are given the same documents and flags: that of
+ * Compares the findings of the upgrade check with two real kubelets that are given the same documents and flags: that of
  * KUBEBUILDER_ASSETS and, of a later minor, that of KUBEBUILDER_ASSETS_AFTER. Each stops after validation, because it cannot
  * lock its lock file. Needs neither a container runtime nor root:
  *

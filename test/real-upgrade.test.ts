@@ -83,7 +83,7 @@ async function nodeOfBefore() {
       await rig.createConfigMap(name, { kubelet: node.config(...lines) });
       await rig.point(name);
     },
-    /** What the kubelet runs with, as it shows it. */
+    /** Config with which the kubelet runs, as it reports it. */
     effective: async (minor: Minor) => {
       const path = `/api/v1/nodes/${nodeName}/proxy/configz`;
       const { text } = await rig.admin.raw({ method: 'GET', path });
@@ -104,7 +104,7 @@ async function nodeOfBefore() {
 
 const versionOf = ({ version }: Kubelet) => version.replace('Kubernetes ', '');
 
-/** What the unit of the new version says: no flag that is gone. */
+/** Returns the node with the flags of a new version's unit: none that was removed. */
 const withoutOldFlags = (node: RealNode): RealNode => ({
   ...node,
   flags: node.flags.filter((flag) => !goneFlags.includes(flag)),

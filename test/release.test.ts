@@ -203,7 +203,7 @@ describe.skipIf(xz.isMissing)(`a release${xz.note}`, () => {
       for (const program of ['sh', 'readlink'])
         symlinkSync(execFileSync('which', [program], { encoding: 'utf8' }).trim(), join(bin, program));
     });
-    /** Where there is no Node.js on the PATH. */
+    /** Runs a program without Node.js on the PATH. */
     const run = (program: string, ...args: string[]) =>
       spawnSync(program, args, { encoding: 'utf8', env: { PATH: bin } });
 

@@ -9,7 +9,7 @@ import { parseAllDocuments } from 'yaml';
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, '..', path), 'utf8');
 const parties = 'test/cluster/greedy-parties.ts';
-/** Where a test is, if the page names no file: the cluster suite and its parts. */
+/** Files in which a test may be if the page names none: the cluster suite and its parts. */
 const suite = ['test/cluster/suite.ts', 'test/cluster/reference-states.ts', parties];
 const [, threats = ''] = read('docs/security.md').split(/^## Threats$/m);
 const rows = (threats.split(/^## /m)[0] ?? '')
@@ -87,7 +87,7 @@ interface Manifest {
   rules?: Rule[];
 }
 
-/** Of deploy/, without the charts, which are made of it. */
+/** Returns the manifests of deploy/, without the charts, which are made of it. */
 function manifests(): Manifest[] {
   const deploy = join(import.meta.dirname, '../deploy');
   return readdirSync(deploy, { recursive: true, encoding: 'utf8' })

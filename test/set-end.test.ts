@@ -1,4 +1,4 @@
-/** What is left when a set returns to another revision, expires or ends: every node with a config that exists, and none that should not have been touched. */
+/** State after a set returns to another revision, expires or ends: every node has a config that exists, and no other node was touched. */
 import { describe, expect, test } from 'vitest';
 import { owedAnnotation } from '../src/api/node-annotations.js';
 import { nodeConfigs } from '../src/api/node-config.js';

@@ -45,7 +45,7 @@ export class SetModel {
   readonly modes = new Map<string, Mode>();
   /** Writes that broke a rule. */
   readonly broken: string[] = [];
-  /** What the controller did to nodes and pods, in its order: `cordon node-1`, `evict pod-2`, `assign node-1`, `uncordon node-1`. */
+  /** Actions of the controller on nodes and pods, in order: `cordon node-1`, `evict pod-2`, `assign node-1`, `uncordon node-1`. */
   readonly acts: string[] = [];
   /** Whether the controller has the role for it. */
   mayDrain = true;
@@ -78,7 +78,7 @@ export class SetModel {
 
   claim = (name: string) => readClaim(this.nodeConfig(name)?.metadata.annotations?.[claimAnnotation]);
 
-  /** What a drain of ours left on it. The mark of a drain that failed does nothing, and stays while its set does. */
+  /** Returns the marks that a drain of ours left on a node. The mark of a failed drain has no effect, and stays while its set does. */
   traces(name: string): string[] {
     const node = this.kinds.nodes!.get(name) as ClusterNode;
     const mark = drainMarkOf(node);
@@ -412,7 +412,7 @@ export class SetModel {
     const isStopped = after?.conditions?.some(({ type, status }) => type === 'Stalled' && status === 'True');
     if (intent === undefined || after?.intent?.at === intent.at || isOther || isStopped || spec.paused) return;
     if (after?.rollingBack || before?.rollingBack) return;
-    // What a drain found out about a node is not in the caches.
+    // The results of a drain are not in the caches.
     const excluded = new Set(after?.excluded?.map(({ name }) => name));
     const open = intent.names.filter((name) => {
       const node = this.#caches.nodes!.get(name) as ClusterNode | undefined;

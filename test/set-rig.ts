@@ -29,9 +29,9 @@ const trialMs = 60_000;
 const rigUser = 'system:anonymous';
 
 export class SetRig {
-  /** Of a node with the text of a config; `works` unless a test says otherwise. */
+  /** Behaviour of a node with the text of a config; `works` unless a test sets another. */
   behaviour: (node: string, text: string) => Behaviour = () => 'works';
-  /** Of the controller that is started next. */
+  /** Notice sender of the controller that is started next. */
   sendNotice: SendNotice | undefined;
   readonly counters = newControllerCounters();
   readonly #assignedMs = new Map<string, { generation: number; atMs: number }>();
@@ -41,7 +41,7 @@ export class SetRig {
   constructor(
     readonly clock: ManualClock,
     readonly client: KubeClient,
-    /** Of the controller. */
+    /** Client of the controller. */
     readonly controllerClient: KubeClient = client,
   ) {}
 
@@ -91,7 +91,7 @@ export class SetRig {
 
   set = (name: string): Promise<NodeConfigSet> => this.client.get<NodeConfigSet>(nodeConfigSets, { name });
 
-  /** What a person asks for, in the name of the user of this rig. */
+  /** Requests a change of the rollout, in the name of the user of this rig. */
   async rollout(name: string, block: Record<string, object>): Promise<void> {
     const place = { name, subresource: 'status' };
     const rollout = Object.fromEntries(Object.entries(block).map(([field, one]) => [field, { ...one, by: rigUser }]));

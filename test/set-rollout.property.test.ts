@@ -233,7 +233,7 @@ const rollout = async (steps: readonly Step[], spec: SpecChoice): Promise<SetMod
   return model;
 };
 
-/** Of each node, what a drain of ours left there. */
+/** Returns the marks that drains of ours left, by node. */
 const traces = (model: SetModel) =>
   Object.fromEntries(model.nodeNames.map((name) => [name, model.traces(name)]).filter(([, left]) => left!.length > 0));
 

@@ -31,7 +31,7 @@ describe('schedules of faults', () => {
     const { code, output } = await runScript(script, ['--seed=test', '--runs=200']);
     expect(code, output).toBe(0);
     expect(output).toContain('schedules test-1 to test-200: every promise was kept');
-    // Of a busy machine: the limit of other tests is too short for half a minute of work.
+    // A busy machine needs more than the limit of other tests for half a minute of work.
   }, 900_000);
 
   test.each(Object.entries(keptSchedules))('found once: %s', async (_name, schedule) => {

@@ -36,7 +36,7 @@ describeOnSystemd('detach', (machine) => {
     await rig.driver.unit.detach();
     await rig.driver.close();
     const before = await rig.everything();
-    // Where the lock of the agent was, until the next boot.
+    // The directory of the agent's lock stays until the next boot.
     expect(before.filter((line) => line.includes('relet'))).toEqual(['/run/relet']);
     for (let round = 0; round < rounds; round++) {
       await rig.open();

@@ -11,7 +11,7 @@ const repository = join(import.meta.dirname, '..');
 const read = (name: string) => readFileSync(join(repository, name), 'utf8');
 const systemd = needs('systemd-analyze');
 
-/** What systemd finds wrong with a unit and its drop-in; a line that it would ignore counts too. */
+/** Returns the findings of systemd in a unit and its drop-in; a line that it would ignore counts too. */
 function verify(unit: string, dropIn?: string): string {
   const dir = mkdtempSync(join(tmpdir(), 'relet-units-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));

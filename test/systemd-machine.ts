@@ -37,7 +37,7 @@ export function describeOnSystemd(what: string, tests: (machine: () => Machine, 
   });
 }
 
-/** Of a container that was booted again. */
+/** Exit code of a container that was booted again. */
 const rebooted = 133;
 
 export interface Output {
@@ -66,7 +66,7 @@ export class Machine {
     return machine;
   }
 
-  /** Where the files of the machine are, those in /run and /proc among them. */
+  /** Path of the machine's files, those in /run and /proc among them. */
   get root(): string {
     return `/proc/${this.#leader}/root`;
   }

@@ -1,4 +1,4 @@
-/** What others do to the kubelet's unit while relet is attached to it, on a real systemd: noticed, reported, never fought. */
+/** Changes by others to the kubelet's unit while relet is attached to it, on a real systemd: noticed, reported, never reverted. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { describeOnSystemd } from './systemd-machine.js';

@@ -65,7 +65,7 @@ const document = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfig
 const hollowKubelet = '#!/bin/sh\nexec /usr/bin/node /opt/relet/bin/relet.cjs hollow-kubelet "$@"\n';
 
 export interface RigOptions {
-  /** Of the unit. Default 10, as kubeadm has it. */
+  /** RestartSec of the unit. Default 10, as kubeadm has it. */
   restartSec?: number;
   healthDeadlineMs?: number;
   /** Default fake. starts() and running() are about that one only. */
@@ -289,7 +289,7 @@ export class SystemdRig {
     return this.machine.sh(`systemctl ${args.join(' ')}`);
   }
 
-  /** Of the unit's last start. */
+  /** InvocationID of the unit's last start. */
   invocation(): Promise<string> {
     return this.systemctl(`show --value -p InvocationID ${unit}`);
   }

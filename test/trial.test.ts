@@ -13,7 +13,7 @@ import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
 import { freePort } from './free-port.js';
 import { simpleValidator } from './rig/node.js';
 
-/** What a kubelet would post: Ready, with a heartbeat in whole seconds, as they are. */
+/** Posts the heartbeat of a kubelet: Ready, in whole seconds, as they are. */
 const heartbeat = (rig: ClusterRig, laterMs = 0) => {
   const time = new Date(rig.node.clock.now() + laterMs).toISOString().replace(/\.\d+Z$/, 'Z');
   const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', lastHeartbeatTime: time };

@@ -1,4 +1,4 @@
-/** What Kubernetes did not test in Dynamic Kubelet Configuration, or did wrong (docs/weaknesses.md): X1–X15, each as relet does it. */
+/** Weaknesses of Dynamic Kubelet Configuration that Kubernetes did not test or got wrong (docs/weaknesses.md): X1–X15, each as relet does it. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Who may, over a real socket: certificates, tokens and nobody; a node with its own certificate; and the way to its kubelet. */
+/** Access over a real socket: certificates, tokens and anonymous; a node with its own certificate; and the proxy to its kubelet. */
 
 import { Agent, createServer, request as httpsRequest, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';

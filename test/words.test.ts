@@ -56,6 +56,42 @@ describe('retired words', () => {
   });
 });
 
+describe('the beginning of a comment', () => {
+  test.each([
+    ['// What was written', 'What'],
+    ["  call('a'); // Who calls it", 'Who'],
+    ['/** Whose nodes they are. */', 'Whose'],
+    ['/* Of the kubelet. */', 'Of'],
+    ['<p>{/* Where it is */}</p>', 'Where'],
+    ['/**\n * One that runs, and\n * what it does.\n */', 'One that'],
+  ])('%j is reported: it does not name its subject', (text, found) => {
+    const write = 'the noun that the comment is about, or a verb';
+    const line = text.startsWith('/**\n') ? 2 : 1;
+    expect(check('src/agent/agent.ts', text)).toEqual([`src/agent/agent.ts:${line}: "${found}": write "${write}"`]);
+    for (const file of [
+      'test/trial.test.ts',
+      'scripts/build.mjs',
+      'bench/agent/run.mjs',
+      'src/dashboard/page/fleet/filters.tsx',
+    ])
+      expect(check(file, text), file).toHaveLength(1);
+    expect(check('docs/cli.md', text)).toEqual([]);
+  });
+
+  test.each([
+    ['// Expectations: own writes that the informers have not delivered yet.'],
+    ['/** Returns the node, or undefined. Where there is none, the caller waits. */'],
+    ['/** Whether it runs. */'],
+    ['// Official images have no shell.'],
+    ['// The kubelet exits if it has no file.\n// Where it has one, it starts.'],
+    ['/**\n * Starts a kubelet.\n * Where it fails, the agent retries.\n */'],
+    ["expect(text).toContain('// What a kubelet does');"],
+    ["question: 'What is it? // Who knows',"],
+  ])('%j is not reported', (text) => {
+    expect(check('src/agent/agent.ts', text)).toEqual([]);
+  });
+});
+
 test('every exception has a reason, and every entry says what to write', () => {
   for (const { text, why } of words.exceptions) expect([text, why].every((part) => part.length > 3)).toBe(true);
   for (const { find, write } of words.retired) {

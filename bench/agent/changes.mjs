@@ -3,7 +3,7 @@
  * or stuck ends the run with its name.
  */
 
-/** What may follow whatever was before. Each gives what the Node must come to say. */
+/** Kinds of changes, each of which may follow any other. Each returns the status that the Node must report in the end. */
 const kinds = {
   async repoint({ admin, config }, i) {
     const created = await admin.configMap(`change-${i}`, { kubelet: config(`maxPods: ${10 + (i % 90)}`) });

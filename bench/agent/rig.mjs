@@ -1,4 +1,4 @@
-/** What the node benches stand on: `relet apiserver`, `relet kubelet` and an administrator, all as real processes. */
+/** Rig of the node benches: `relet apiserver`, `relet kubelet` and an administrator, all as real processes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -136,7 +136,7 @@ export async function startServer(dir, reference = 'Node') {
   return { url, pid: server.pid, pki, ca: readFileSync(caFile, 'utf8'), admin, reference };
 }
 
-/** What `kubectl apply -k deploy/` brings, but for the Deployment: here the controller is a process. */
+/** Applies the objects of `kubectl apply -k deploy/` except for the Deployment: here the controller is a process. */
 export async function applyDeploy(admin, parts = ['base', 'guards']) {
   for (const object of deployObjects(parts)) await admin.create(object);
 }
@@ -162,7 +162,7 @@ function deployObjects(parts) {
     .sort((a, b) => rank(b) - rank(a));
 }
 
-/** Where objects of this kind are made. */
+/** Returns the path to which objects of this kind are posted. */
 function collectionOf({ apiVersion, kind, metadata: { namespace } }) {
   const plural = (kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : `${kind}s`).toLowerCase();
   const base = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
@@ -314,7 +314,7 @@ export function startNode(node, kubelet, flags) {
     relet,
     'kubelet',
     `--dynamic-config-dir=${node.dynamicDir}`,
-    // What is measured is a change, not the limit on many of them.
+    // The bench measures one change, not the limit on many of them.
     '--restart-interval=0s',
     `--kubelet-binary=${kubelet}`,
     '--metrics-bind-address=0',

@@ -1,5 +1,5 @@
 /**
- * What relet costs a node, and how long a change takes. Real processes: `relet apiserver`, `relet kubelet`, the hollow kubelet.
+ * Measures the cost of relet on a node and the time of a change. Real processes: `relet apiserver`, `relet kubelet`, the hollow kubelet.
  * Run `npm run build` first, then `node bench/agent/run.mjs [--changes=1000] [--idle-seconds=30] [--starts=11] [--patches=21]`
  * and `--reference=NodeConfig` as on Kubernetes 1.26 and later, with deploy/ and `relet controller`. 0 leaves a part out. The 1,000 changes
  * alone: `node bench/agent/run.mjs --starts=0 --idle-seconds=0 --patches=0`. `--driver=systemd` compares a change in attached mode with a

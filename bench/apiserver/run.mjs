@@ -187,7 +187,7 @@ async function measure(starts) {
   }
 }
 
-/** What is printed, and how much better relet must be than the real one. */
+/** Rows of the report, each with how much better relet must be than the real server. */
 const report = [
   ['start to ready, ms', 'at most', 1 / 10],
   ['resident idle, MB', 'at most', 1 / 2],

@@ -1,5 +1,5 @@
 /**
- * What a role for each node costs (`relet controller --guards=roles`), beside admission policies: objects, bytes, writes, time,
+ * Measures the cost of a role for each node (`relet controller --guards=roles`), beside admission policies: objects, bytes, writes, time,
  * memory, and what a node waits for its own NodeConfig. Run `npm run build` first, then
  *
  *   node bench/controller/run.mjs [--nodes=100,1000,5000] [--guards=roles,policy]          relet's own server

@@ -58,7 +58,7 @@ export async function openPage({ width, height, atStart }) {
       const { usedSize, embedderHeapUsedSize, backingStorageSize } = await ask('Runtime.getHeapUsage');
       return (usedSize + embedderHeapUsedSize + backingStorageSize) / 2 ** 20;
     },
-    /** Of the page's process, and of all of the browser. */
+    /** Returns the memory of the page's process, and of the whole browser. */
     processes: async () => {
       const { processInfo } = await send('SystemInfo.getProcessInfo');
       const renderers = processInfo.filter(({ type }) => type === 'renderer');

@@ -27,7 +27,7 @@ const { values } = parseArgs({
 const say = (text) => process.stdout.write(`${text}\n`);
 const api = '/apis/relet.dev/v1alpha1';
 const trialMs = Number(values.trial) * 1000;
-/** Of the kubelet, until it is healthy. Its heartbeat has whole seconds, and there is no Lease beside it. */
+/** Time from the restart of a kubelet until it is healthy. Its heartbeat has whole seconds, and there is no Lease beside it. */
 const restartMs = 1000;
 
 /** One after the other within each of 20 lines of work. */

@@ -1,5 +1,5 @@
 /**
- * What a node, an author or a viewer can make the controller and the dashboard compute: each function that they run on texts of others,
+ * Measures the work that a node, an author or a viewer can cause in controller and dashboard: each function that they run on texts of others,
  * on texts that cost it the most. Prints the time at the size and its ratio to that at half of it: 2 is linear, 4 quadratic. Of work with
  * turns of the event loop in between, the longest slice counts; of a comparison in the dashboard, the longest one of its server, while a
  * child process compares. Run `npm run build` first.
@@ -116,7 +116,7 @@ const comparisons = [
   ]),
 ];
 
-/** Of the main thread, which is the one that others wait for; where the system does not show that, of the process. */
+/** CPU time of the main thread, for which all requests wait; of the process on a system that does not report it by thread. */
 function cpuMs() {
   try {
     return Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[0]) / 1e6;

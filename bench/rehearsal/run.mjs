@@ -1,5 +1,5 @@
 /**
- * What a rehearsal costs: `relet rollout rehearse` of a set with four waves and trials of ten minutes, on made nodes. Each number of
+ * Measures the cost of a rehearsal: `relet rollout rehearse` of a set with four waves and trials of ten minutes, on made nodes. Each number of
  * nodes is rehearsed twice with the same seed, and the output must be the same, byte for byte. Run `npm run build` first, then
  *
  *   node bench/rehearsal/run.mjs [--nodes=5000,15000] [--seed=1]

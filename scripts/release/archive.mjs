@@ -23,7 +23,7 @@ export const xz = (bytes, level) =>
     maxBuffer: 2 ** 31,
   });
 
-/** What an OCI registry stores, as a directory: blobs by digest, and an index that names some of them. */
+/** Content of an OCI registry as a directory: blobs by digest, and an index that names some of them. */
 export class OciLayout {
   #dir = mkdtempSync(join(tmpdir(), 'relet-oci-'));
   #named = [];

@@ -37,7 +37,7 @@ const lock = readLock(values.lock);
 const created = new Date(Number(values.time) * 1000).toISOString().replace('.000Z', 'Z');
 const work = mkdtempSync(join(tmpdir(), 'relet-assemble-'));
 const digests = [];
-/** Of gzip and of xz. */
+/** Compression level of gzip and of xz. */
 const level = values.fast ? 1 : 6;
 
 /** V8's caches differ from build to build, and are good for one version of Node.js only. */
@@ -62,7 +62,7 @@ const relet = (...args) =>
     env: { COLUMNS: '80' },
   });
 
-/** What `npm pack` would pack, without code caches. */
+/** Returns the files that `npm pack` would pack, without code caches. */
 function npmPackage() {
   const list = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: repository,

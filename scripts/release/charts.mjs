@@ -9,7 +9,7 @@ import { about, image, repository, source, version } from './names.mjs';
 
 export const chartNames = ['relet', 'relet-crds'];
 
-/** What Artifact Hub shows; values are YAML in a string, as it reads them. */
+/** Annotations that Artifact Hub shows; values are YAML in a string, as it reads them. */
 function annotations(name, digest) {
   const links = [
     `- {name: source, url: '${source}'}`,

@@ -411,7 +411,7 @@ export interface AuditFinding {
   origin: string;
   /** `high`, `cannot-tell`, `pass`. */
   result: string;
-  /** What fixing it needs and risks; empty where it does not fail. */
+  /** Effort and risk of a fix; empty if the check does not fail. */
   fix: string;
   nodes: NodeNames;
 }

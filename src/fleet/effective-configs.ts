@@ -64,7 +64,7 @@ export interface ReadOptions {
   names?: readonly string[];
   /** Timeout for one kubelet, each try. Default 10 s. */
   timeoutMs?: number;
-  /** Of all distinct answers and reports together. Default 256 MiB: 15,000 configs of 8 KiB are 120 MiB. */
+  /** Limit for all distinct answers and reports together. Default 256 MiB: 15,000 configs of 8 KiB are 120 MiB. */
   mostBytesOfAll?: number;
   onProgress?(done: number, of: number): void;
 }

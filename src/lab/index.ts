@@ -22,7 +22,7 @@ export interface LabOptions {
   kubeletVersion?: string;
   /** How long a config is on trial, as a Go duration of at least 0s, such as 2s or 10m. Default: 10m. */
   trialDuration?: string;
-  /** Where a node finds its reference: as on Kubernetes 1.26 and later, or as before 1.22. Default: NodeConfig. */
+  /** Object that has the reference of a node: as on Kubernetes 1.26 and later, or as before 1.22. Default: NodeConfig. */
   references?: 'NodeConfig' | 'Node';
   /** More flags for every kubelet, such as --v=4. Default: none. */
   kubeletFlags?: string[];

@@ -14,7 +14,7 @@ export interface AdmissionRequest {
   resource: Resource;
   /** The object to be written; absent on DELETE and CONNECT. `mutate` may change it in place. */
   object?: KubeObject;
-  /** What is stored now; absent on CREATE and CONNECT. Never to be changed. */
+  /** Stored object; absent on CREATE and CONNECT. Never to be changed. */
   oldObject?: KubeObject;
   /** The options of the request: dryRun, fieldManager, propagationPolicy … */
   options: Record<string, unknown>;

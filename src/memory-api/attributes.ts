@@ -24,7 +24,7 @@ export interface Attributes {
   namespace: string;
   /** Also filled from an exact `metadata.name=` field selector on list and watch, as Kubernetes does. */
   name: string;
-  /** What a field selector on list and watch asks for, with `=` for both spellings of equality. */
+  /** Requirements of a field selector on list and watch, with `=` for both spellings of equality. */
   fieldSelector?: FieldRequirement[];
 }
 

@@ -34,7 +34,7 @@ export async function ensureObject(
   }
 }
 
-/** What to store instead, `'delete'`, or undefined for nothing. */
+/** Returns the object to store instead, `'delete'`, or undefined for no change. */
 export type StoredChange = (object: KubeObject) => KubeObject | 'delete' | undefined;
 
 /** Changes an object if it exists; `change` is called again after a conflict with another write. */

@@ -1,5 +1,5 @@
 /**
- * What the server must know about a kind of object. Verbs are generic; a resource is data plus a few pure hooks. CRDs
+ * Definition of a kind of object for the server. Verbs are generic; a resource is data plus a few pure hooks. CRDs
  * become such definitions at run time.
  */
 
@@ -70,7 +70,7 @@ export interface ResourceNames {
   categories: string[];
 }
 
-/** What happens to an object on its way into the store, as in the registry strategies of Kubernetes. */
+/** Steps of an object on its way into the store, as in the registry strategies of Kubernetes. */
 export interface Strategy {
   /** How metadata.name is checked. */
   nameRule: NameRule;
@@ -104,7 +104,7 @@ export interface RowFormat {
 }
 
 export interface Deletion {
-  /** What begins when deletion is requested: the server's own finalizers, a phase. Changes the marked object in place. */
+  /** Begins a deletion: adds the server's own finalizers, or a phase. Changes the marked object in place. */
   begin?(object: KubeObject): void;
   /** Whether an object is gone at once (0) or marked and left to its node, as pods are; seconds. Default 0. */
   gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number;

@@ -3,7 +3,7 @@ import { ApiError, type StatusDetails } from '../api/status.js';
 import { goQuote } from '../go/quote.js';
 import { aggregateFieldErrors, type FieldError, fieldErrorBody, fieldErrorReason } from './field-error.js';
 
-/** What an error is about: a resource (`configmaps` of group '') or a kind (`ConfigMap`). */
+/** Subject of an error: a resource (`configmaps` of group '') or a kind (`ConfigMap`). */
 export interface GroupResource {
   group: string;
   resource: string;

@@ -49,11 +49,11 @@ interface Rest {
 interface Group {
   leader: string;
   sinceMs: number;
-  /** What the leader has reported, and when. */
+  /** Statuses that the leader has reported, each with its time. */
   reports: { atMs: number; status: NodeConfigObjectStatus }[];
   /** How much later than the leader each follower is. */
   delaysMs: Map<string, number>;
-  /** Of all of them, once the agent of the leader has ended. */
+  /** State at rest of all of them, once the agent of the leader has ended. */
   rest?: Rest;
 }
 
@@ -77,9 +77,9 @@ const slowerByMs = 4000;
 
 export class Agents {
   readonly #options: AgentsOptions;
-  /** Of nodes that are in no group. */
+  /** States of nodes that are in no group. */
   readonly #rests = new Map<string, Rest>();
-  /** Of leaders and followers. */
+  /** Groups of leaders and followers, by name of a node. */
   readonly #groups = new Map<string, Group>();
 
   constructor(options: AgentsOptions) {
@@ -259,7 +259,7 @@ const restOf = (image: NodeImage): Rest => ({ image, groups: new Map() });
 const isAgents = ({ type }: { type: string }): boolean =>
   type === agentMissingCondition || nodeConditions.some((one) => one === type);
 
-/** What its agent has written. */
+/** Returns the part of the status that the node's agent has written. */
 function ownStatus(object: NodeConfig | undefined): NodeConfigObjectStatus {
   const { conditions = [], ...status } = object?.status ?? {};
   return { ...status, conditions: conditions.filter(isAgents) };

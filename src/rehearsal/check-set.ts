@@ -1,4 +1,4 @@
-/** What an API server would reject in a manifest of a NodeConfigSet, known before one gets it. */
+/** Validates a manifest of a NodeConfigSet as an API server would, before one gets it. */
 import { checkDnsSubdomain } from '../api/names.js';
 import type { KubeObject } from '../api/object.js';
 import { customResources } from '../memory-api/crd/custom-resource.js';

@@ -1,4 +1,4 @@
-/** What goes wrong in a rehearsal: on which nodes, and when. By seed, and pure. */
+/** Faults of a rehearsal: on which nodes, and when. By seed, and pure. */
 import type { Behaviour } from '../agent/drivers/fake.js';
 import type { Share } from '../api/node-config-set.js';
 import { CannotRun } from '../cannot-run.js';

@@ -49,7 +49,7 @@ export interface Fleet {
   assumptions: string[];
 }
 
-/** What is assumed of a node whose local config is not known: about what kubeadm writes. */
+/** Local config that is assumed for a node whose own is not known: about the one that kubeadm writes. */
 export const assumedLocal = encode({
   authentication: { anonymous: { enabled: false }, webhook: { enabled: true } },
   authorization: { mode: 'Webhook' },
@@ -197,7 +197,7 @@ const isOlder =
   ({ metadata: { name, creationTimestamp = '~' } }: NodeConfigSet) =>
   ({ metadata: other }: NodeConfigSet) =>
     other.name !== name && (other.creationTimestamp ?? '') < creationTimestamp;
-/** Whose nodes they are counts; what they do meanwhile is not rehearsed. */
+/** Pauses another set: its nodes stay its own, but its rollout is not rehearsed. */
 const paused = (set: NodeConfigSet): NodeConfigSet => ({ ...set, spec: { ...set.spec, paused: true } });
 
 /** Nobody but the person may write this name. */
@@ -270,7 +270,7 @@ function copyOfNodeConfig(object: NodeConfig, isOff: boolean): NodeConfig {
   return isOff && status !== undefined ? { ...copy, status: { ...status, observedGeneration: 1 } } : copy;
 }
 
-/** Of a node that is not Ready, and whose agent has reported before. */
+/** NodeConfig of a node that is not Ready, and whose agent has reported before. */
 export const silentNodeConfig = (name: string): NodeConfig => ({
   apiVersion: 'relet.dev/v1alpha1',
   kind: 'NodeConfig',
@@ -330,7 +330,7 @@ function merged({ files }: LocalConfig, minor: number): string | undefined {
   }
 }
 
-/** Of configs that nodes are assigned and that were not given: they change nothing. */
+/** Returns ConfigMaps for configs that nodes are assigned and that were not given: they change nothing. */
 function missingConfigMaps({ nodeConfigs, configMaps, assumptions }: Fleet): KubeObject[] {
   const idOf = ({ namespace, name }: Pick<ConfigRef, 'namespace' | 'name'>) => `${namespace}/${name}`;
   const there = new Set(

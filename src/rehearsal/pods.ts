@@ -113,7 +113,7 @@ export class PodMover {
     await client.patch(pods, { namespace, name, subresource: 'status' }, { status }, { as: 'merge' });
   }
 
-  /** One that takes pods; undefined where none does: it stays away. */
+  /** Returns a node that takes pods; undefined if none does: the pod is not created again. */
   async #nodeFor(): Promise<string | undefined> {
     const { items } = await this.#cluster.client.list<ClusterNode>(nodes);
     const open = items.filter(

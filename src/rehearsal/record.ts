@@ -1,5 +1,5 @@
 /**
- * What happens in a rehearsal, read from what the API server stores: how far each node is, how many are unavailable and in trial at
+ * Records a rehearsal from the objects that the API server stores: how far each node is, how many are unavailable and in trial at
  * once, what the set reports. The controller is not asked what it thinks of its own budgets.
  */
 import { drainMarkOf } from '../api/drain.js';
@@ -13,11 +13,11 @@ import { type SetNode, setNode } from '../rollout/members.js';
 import { isUnsettled } from '../rollout/survey.js';
 
 /**
- * Of one node: assigned ─► active ─► updated, or failed. `returned`: it was given back what it had.
+ * Progress of one node: assigned ─► active ─► updated, or failed. `returned`: it got its previous config back.
  */
 export interface RecordedNode {
   name: string;
-  /** Of the rollout; 0: outside of one. */
+  /** Wave of the rollout; 0: outside of one. */
   wave: number;
   assignedMs: number;
   activeMs?: number;

@@ -31,9 +31,9 @@ export interface RehearsalOptions {
   fleet: Fleet;
   faults: Faults;
   seed: string;
-  /** Of deploy/. */
+  /** Objects of deploy/. */
   manifests: readonly KubeObject[];
-  /** Of the wall clock, when the set is applied. */
+  /** Wall clock time at which the set is applied. */
   startMs: number;
   trialMs: number;
   /** From a wave that waits for approval to its approval. */
@@ -78,14 +78,14 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
   const nodes = fleet.nodes.map((node) => {
     if (chosen.notReady.has(node.name)) return { ...node, isOff: true, object: notReady(node.object, beganMs) };
     const isResting = !node.isOff && kinds.get(node.name) !== node.name;
-    // One that relet does not know yet is added together with what relet writes for it, unless it has pods before that.
+    // A node without a NodeConfig is added together with the objects that relet writes for it, unless it has pods before that.
     return { ...node, isResting, isAbsent: isResting && !known.has(node.name) && fleet.pods.length === 0 };
   });
   let cluster: SimulatedCluster | undefined;
   let appliedMs = Number.POSITIVE_INFINITY;
   const now = () => cluster?.clock.monotonic() ?? 0;
   const isWarm = () => now() >= appliedMs;
-  // Where the API is disturbed, each node has to cope with that itself.
+  // A node copes with a disturbed API itself: no other node's agent acts for it.
   const isDisturbed = options.faults.controllerCrashes || options.faults.apiOutages;
   const isAlone = (name: string) => isDisturbed || chosen.fail.has(name) || chosen.slow.has(name);
   const kubelets = new Kubelets({ fleet, kinds, chosen, random: random.stream('kubelets'), isWarm, isAlone });
@@ -115,7 +115,7 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
     ...(options.faults.controllerCrashes && { lease: { durationMs: 15_000, renewMs: 10_000, retryMs: 2000 } }),
     flow: {
       trial: {
-        // What nodes have had for long is not tried for long.
+        // Nodes have run their first configs for long: those get a short trial.
         get durationMs() {
           return isWarm() ? options.trialMs : 1000;
         },
@@ -252,7 +252,7 @@ function notReady<T extends KubeObject>(node: T, sinceMs: number): T {
   return { ...node, status: { ...(node.status as object), conditions } };
 }
 
-/** What is in the cluster before relet does anything. */
+/** Creates the objects that are in the cluster before relet starts. */
 async function prepare(client: KubeClient, fleet: Fleet, silent: ReadonlySet<string>): Promise<void> {
   for (const object of fleet.configMaps)
     await client.create(configMaps, { namespace: object.metadata.namespace ?? '' }, object);

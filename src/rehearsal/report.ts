@@ -89,7 +89,7 @@ export function reportOf({ run, fleet, seed, rejections, assumptions }: ReportIn
     quietSeconds: seconds(quietMs),
     nodes: {
       selected: fleet.nodes.length,
-      // Of a rollout under way, some were updated before.
+      // Some nodes of a rollout under way were updated before.
       updated: status.updatedNodes ?? of('updated'),
       unsettled: (status.inTrialNodes ?? 0) + (status.pendingNodes ?? 0),
       failed: status.failedNodes ?? of('failed'),

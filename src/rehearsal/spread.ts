@@ -7,7 +7,7 @@ export interface RehearsalSpread {
   set: string;
   seeds: number;
   outcomes: Record<string, number>;
-  /** Of the rehearsals that were complete; absent where none was. */
+  /** Durations of the rehearsals that were complete; absent if none was. */
   durationSeconds?: Spread;
   failedNodes: Spread;
   mostUnavailable: Spread;

@@ -146,7 +146,7 @@ ${more}`;
       return active?.configMap?.name === name && error === undefined;
     });
 
-  /** What the kubelet itself says it runs with. */
+  /** Returns the value that the kubelet itself reports in /configz. */
   async function maxPods(): Promise<number> {
     const text = await new Promise<string>((resolve, reject) => {
       const headers = { authorization: 'Bearer admin-token' };

@@ -1,4 +1,4 @@
-/** What the parts of the cluster suite share: who is there, how a node begins, and how things are looked at. */
+/** Shared parts of the cluster suite: its users, how a node begins, and how objects are read. */
 import { nodeConfigs, unsetAnnotations } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { isNotFound } from '../../src/api/status.js';
@@ -9,7 +9,7 @@ import { eventually } from '../eventually.js';
 import type { Cluster } from './cluster.js';
 import { type ClusterNode, configMapObject, point, startNode, write } from './cluster-node.js';
 
-/** Who takes part, from the moment the cluster runs. */
+/** Clients of the suite's users, from the moment the cluster runs. */
 export class Scene {
   cluster!: Cluster;
   admin!: KubeClient;

@@ -1,5 +1,5 @@
 /**
- * What must be true of relet on Kubernetes 1.26 and later, run against relet's own API server and against real ones: deploy/ applied
+ * Promises of relet on Kubernetes 1.26 and later, run against relet's own API server and against real ones: deploy/ applied
  * with kubectl, the controller with its own service account, nodes with their own credentials, and parties who want more than
  * they may.
  */
@@ -33,7 +33,7 @@ const deploy = join(import.meta.dirname, '../../deploy');
 
 export interface SuiteOptions {
   start(): Promise<Cluster>;
-  /** What is applied. */
+  /** Directory that is applied. */
   kustomization: 'deploy' | 'deploy/base';
   guards: GuardChoice;
   /** The server has CEL rules in definitions: 1.25 and later. */

@@ -8,7 +8,7 @@ export const readEvidence = <Line>(name: string): Line[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Line);
 
-/** What a kubelet did with a document. */
+/** Reaction of a kubelet to a document. */
 export interface OracleAnswer {
   verdict: 'accepted' | 'decode-error' | 'validate-error' | 'other';
   stage: string;

@@ -32,7 +32,7 @@ export const stepsBefore: Record<string, string[]> = {
   '139-delete-namespace': ['kubectl create namespace kc-two'],
 };
 
-/** What was there when the recording began. */
+/** Creates the objects that existed when the recording began. */
 export const stepsFirst = [
   'kubectl create namespace kc-test',
   'kubectl -n kc-test create serviceaccount default || true',

@@ -1,4 +1,4 @@
-/** What a real kube-apiserver answered, one interaction a line; see test/evidence/api.md. */
+/** Answers of a real kube-apiserver, one interaction a line; see test/evidence/api.md. */
 export interface Request {
   method: string;
   path: string;

@@ -8,7 +8,7 @@ export interface Result {
   id: string;
   area: string;
   sameStatus: boolean;
-  /** What differs in status, headers or body; undefined where nothing does. */
+  /** Difference in status, headers or body; undefined if there is none. */
   difference?: string;
 }
 

@@ -27,7 +27,7 @@ export function readTranscripts(folder: string): Transcript[] {
     });
 }
 
-/** Where the two differ, as two texts; undefined where they do not. */
+/** Returns the difference between the two, as two texts; undefined if there is none. */
 export function unlike(actual: Outcome, expected: Transcript): string | undefined {
   const shown = (outcome: Outcome) =>
     `exit ${outcome.exit}\n--- stdout\n${outcome.stdout.trimEnd()}\n--- stderr\n${outcome.stderr.trimEnd()}`;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Exit, KubeletDriver, Port, StartedConfig } from '../../src/agent/drivers/driver.js';
 
-/** What a kubelet does with a config that the rig makes. One that exits logs `Error: it exits with 3` before. */
+/** Behaviour of a kubelet with a config that the rig makes. A kubelet that exits logs `Error: it exits with 3` before. */
 export type Conduct = 'runs' | 'exits with 3' | 'ignores a stop';
 
 export interface DriverRig {

@@ -38,7 +38,7 @@ export const behaviours = {
   '# hangs': { healthyAfterMs: Number.POSITIVE_INFINITY, ignoresStop: true },
 } as const satisfies Record<string, Behaviour>;
 
-/** Of a host on which only the agent does something. */
+/** Unit of a host on which only the agent acts. */
 export const quietUnit: KubeletUnit = {
   running: async () => undefined,
   confirmHealthy: async () => {},
@@ -77,18 +77,18 @@ export class FlowRig extends TestNode {
   /** The object that has the reference; the Node unless a test sets another. */
   reference = (options: NodeReferenceOptions): Reference => new NodeReference(options);
 
-  /** Where the kubelet is in a unit of its own. */
+  /** Unit of the kubelet, on a host that has one. */
   unit: KubeletUnit | undefined;
-  /** Where the kubelet has state files. */
+  /** State files of the kubelet, on a host that has them. */
   stateFiles: StateFileHost | undefined;
-  /** What the host adds to every exit that was not requested: that it was one too many. Set before boot(). */
+  /** Fields that the host adds to every exit that was not requested: that it was one too many. Set before boot(). */
   exitsAre: Pick<Exit, 'rolledBack' | 'overdue'> | undefined;
   /** The local files: path → text. */
   local: Record<string, string> = {};
   /** Files that a kubelet needs: without them it crashes. */
   readonly missing = new Set<string>();
 
-  /** Of any config but local. */
+  /** Duration of the validation of any config but local. */
   validationMs = 0;
 
   /** Aborted: programs on the host and its service manager answer. Else they do when it is. */
@@ -110,7 +110,7 @@ export class FlowRig extends TestNode {
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
   }
 
-  /** Of a kubelet with the local config. */
+  /** Behaviour of a kubelet with the local config. */
   localBehaviour: Behaviour | undefined;
 
   #behaviour(file: string | undefined): Behaviour {
@@ -239,7 +239,7 @@ export class FlowRig extends TestNode {
     await this.client.patch(nodes, { name: nodeName }, { spec: { configSource } }, { as: 'merge' });
   }
 
-  /** What the API server shows, by names of ConfigMaps. */
+  /** Returns the status in the API, by names of ConfigMaps. */
   async status() {
     const { status } = await this.client.get<NodeObject>(nodes, { name: nodeName });
     const { assigned, active, lastKnownGood, error } = status?.config ?? {};

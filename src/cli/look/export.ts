@@ -58,7 +58,7 @@ async function overlaysOf(word: string, options: ExportVerbOptions): Promise<Ove
     .map((one) => fromText(one, word));
 }
 
-/** What the node has otherwise than a kubelet of its version without a config, but for what each host has for itself. */
+/** Returns the fields in which the node differs from the defaults of its version, without those that are specific to a host. */
 async function nodeOverlay(name: string, options: ExportVerbOptions): Promise<Overlay> {
   const fleet = await readFleet([name], { ...options, nodeTimeout: 10_000 });
   const { config, minor } = fleet.documents.get(fleet.nodes[0]!.document)!;

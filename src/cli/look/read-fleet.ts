@@ -20,7 +20,7 @@ import { openTerminal, printError, showProgress } from '../terminal/terminal.js'
 export interface FleetOptions extends ConnectionOptions {
   selector?: string;
   from?: string;
-  /** Of one kubelet. */
+  /** Timeout of the requests to one kubelet. */
   nodeTimeout: number;
 }
 

@@ -36,7 +36,7 @@ type AccessChoices = Pick<AccessOptions, 'modes' | 'nodeConfigAccess' | 'anonymo
 type ApiChoices = Omit<ApiOptions, 'store' | 'resources' | 'log'>;
 
 export interface ControlPlaneOptions extends AccessChoices, ApiChoices {
-  /** Where the store is; absent: in memory. */
+  /** Directory of the store; absent: in memory. */
   storeDirectory?: string;
   history?: HistoryLimits;
   /** Called after every answered request, for tests and benchmarks that count them. */
@@ -54,7 +54,7 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
-/** What only a server with a socket has. */
+/** Options that only a server with a socket has. */
 interface Identity extends Pick<AccessOptions, 'serviceAccountKey' | 'kubeletClient' | 'ownPort'> {
   /** host:port, shown to clients that ask /api. */
   address(): string;
@@ -126,7 +126,7 @@ export interface ApiServerOptions extends Omit<ControlPlaneOptions, 'clock' | 'r
    * deleted at close.
    */
   dataDir?: string;
-  /** Where objects are kept. Default disk, or memory where there is no dataDir. */
+  /** Storage of objects. Default disk, or memory if there is no dataDir. */
   storage?: 'disk' | 'memory';
   /** Default 127.0.0.1. */
   bindAddress?: string;

@@ -9,7 +9,7 @@ export type ConfigClass = (typeof behaviours)[number];
 
 /** One version of the data of a ConfigMap. */
 export interface ConfigVersion {
-  /** Of the ConfigMap. */
+  /** Name of the ConfigMap. */
   name: string;
   /** Counts its edits. */
   version: number;
@@ -31,7 +31,7 @@ export function textOf(config: ConfigVersion): string {
   return `${kind}config:\n${fields.map((field) => `  ${field}\n`).join('')}# end\n`;
 }
 
-/** What a kubelet was started with. */
+/** Config with which a kubelet was started. */
 export interface StartedText {
   /** `local.test` for the local config. */
   domain: string;

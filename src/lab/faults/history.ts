@@ -1,4 +1,4 @@
-/** What happened in a simulation, in order. Only the outside of the product is recorded: the model reads nothing else. */
+/** Events of a simulation, in order. Only the outside of the product is recorded: the model reads nothing else. */
 import { createHash } from 'node:crypto';
 import type { Action } from './schedule.js';
 
@@ -6,7 +6,7 @@ export type Entry = { atMs: number } & (
   | { kind: 'action'; action: Action }
   /** The API server has stored it. */
   | { kind: 'config'; config: string; resourceVersion: string; domain: string }
-  /** What a node is assigned by its NodeConfig; undefined: local, null: nothing has been decided. */
+  /** Config that the NodeConfig assigns to a node; undefined: local, null: unset. */
   | { kind: 'spec'; node: string; config: string | null | undefined }
   /** Current: the node has followed what it is assigned now, or has tried to. */
   | { kind: 'status'; node: string; status: ReportedStatus; isCurrent: boolean }
@@ -36,7 +36,7 @@ export interface ReportedStatus {
   active: string;
   lastKnownGood: string;
   error: string;
-  /** Of the condition ConfigOK. */
+  /** Status of the condition ConfigOK. */
   ok: string;
 }
 

@@ -40,7 +40,7 @@ export type InjectedFault =
 
 export type Action = { atMs: number } & (Operation | InjectedFault);
 
-/** Of the set. Its first wave has one node, and no node may fail. */
+/** Limits of the set. Its first wave has one node, and no node may fail. */
 export interface SetLimits {
   maxUnavailable: number;
   maxInTrial: number;
@@ -115,7 +115,7 @@ function aimed(
   return { ...fault, atMs: random.below(faultsEndMs) };
 }
 
-/** Of a node that is not in the set. */
+/** Makes the operations on a node that is not in the set. */
 function makeOperations(random: SeededRandom, node: string, trialMs: number): Action[] {
   const operations: Action[] = [];
   const versions = new Map<string, ConfigVersion>();

@@ -43,7 +43,7 @@ export async function shorten(result: SimulationResult, { run, mayContinue }: Sh
     at += size;
     if (at < actionsOf().length) continue;
     at = 0;
-    // One that could not be left out may be useless without others.
+    // An action that could not be left out before may be useless without others.
     if (size > 1 || !isChanged) size = size > 1 ? Math.floor(size / 2) : 0;
     isChanged = false;
   }

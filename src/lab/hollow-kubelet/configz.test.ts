@@ -1,4 +1,4 @@
-/** What /configz shows. */
+/** Fields that /configz shows. */
 import { expect, test } from 'vitest';
 import { setDefaults } from '../../config/defaults.js';
 import { configz } from './configz.js';

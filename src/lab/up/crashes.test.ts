@@ -1,4 +1,4 @@
-/** What `relet up` reports of a kubelet that does not stay up. */
+/** Report of `relet up` about a kubelet that does not stay up. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * Where a system on one machine lives:
+ * Directory of a system on one machine:
  *
  *   DIR/admin.kubeconfig          the administrator's way in
  *   DIR/system.json               the options of `relet up`, and the addresses it chose
@@ -18,7 +18,7 @@ import { makeDirectory } from '../../make-directory.js';
 
 export const defaultDataDir = (): string => join(homedir(), '.relet');
 
-/** What must be said of a system that is not where it is looked for. */
+/** Returns the flag that a command needs for a system outside the default directory. */
 export const dataDirFlag = (dir: string): string => (dir === defaultDataDir() ? '' : ` --data-dir ${dir}`);
 
 export interface NodePaths {

@@ -1,4 +1,4 @@
-/** What a kubelet left mounted below a directory that is to be deleted. */
+/** Mounts that a kubelet left below a directory that is to be deleted. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

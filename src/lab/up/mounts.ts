@@ -1,5 +1,5 @@
 /**
- * What a real kubelet leaves mounted below its directory: volumes of pods, and the directory itself. Nothing there may be
+ * Mounts that a real kubelet leaves below its directory: volumes of pods, and the directory itself. Nothing there may be
  * deleted before it is unmounted, for it may be somebody's data.
  */
 import { spawnSync } from 'node:child_process';

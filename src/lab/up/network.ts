@@ -8,13 +8,13 @@ import { createServer } from 'node:net';
 import { CannotRun } from '../../cannot-run.js';
 
 export interface Network {
-  /** Where the API server listens, on 127.0.0.1. */
+  /** Port of the API server on 127.0.0.1. */
   apiPort: number;
   /** The address of node-1; node-2 has the next one. */
   firstAddress: string;
   kubeletPort: number;
   healthzPort: number;
-  /** Where the relet in front of each kubelet serves its metrics. */
+  /** Port on which the relet in front of each kubelet serves its metrics. */
   metricsPort: number;
 }
 

@@ -14,7 +14,7 @@ export interface NodePlan {
   paths: NodePaths;
   settings: Settings;
   network: Network;
-  /** Of the API server. */
+  /** URL of the API server. */
   serverUrl: string;
   caFile: string;
 }
@@ -29,7 +29,7 @@ export async function prepareNode(node: NodePlan, pki: Pki): Promise<void> {
   replaceFile(paths.kubeconfig, kubeconfigText({ server: node.serverUrl, ca: pki.ca, user, client }));
 }
 
-/** What runs on the node: relet in front of its kubelet. `relet` is how relet itself is started. */
+/** Returns the command line of the node: relet in front of its kubelet. `relet` is the command that starts relet itself. */
 export function nodeCommand(relet: string[], node: NodePlan): string[] {
   const { name, paths, settings } = node;
   const { trialDuration, kubeletBinary, initConfigDir } = settings;
@@ -73,7 +73,7 @@ port: ${kubeletPort}
 healthzPort: ${healthzPort}
 `;
   if (settings.kubeletBinary === 'hollow') return head;
-  // What lets a kubelet run beside everything else on a machine that was not made for it.
+  // These settings let a kubelet run beside everything else on a machine that was not made for it.
   return `${head}failSwapOn: false
 cgroupsPerQOS: false
 enforceNodeAllocatable: []

@@ -17,7 +17,7 @@ export interface Readiness {
 export interface ReadinessOptions {
   /** Wall-clock time; nodes and this process share one clock. */
   since: number;
-  /** Where a node reports: in its NodeConfig, or in its Node. */
+  /** Nodes report in their NodeConfig; false: in their Node. */
   nodeConfig: boolean;
   signal: AbortSignal;
 }

@@ -17,7 +17,7 @@ export interface Settings {
   /** As Kubernetes 1.26 and later: the reference is a NodeConfig. False: as DKC had it, in Node.spec.configSource. */
   nodeConfig: boolean;
   initConfigDir?: string;
-  /** Of every Node, beside those that its kubelet sets. */
+  /** Labels of every Node, beside those that its kubelet sets. */
   labels?: Record<string, string>;
   /** Flags for every kubelet, given after `--`. */
   kubeletArgs: string[];
@@ -55,7 +55,7 @@ export function decideSettings(said: Said, remembered: Settings | undefined): Se
   return { ...settings, nodes: isReal ? 1 : settings.nodes };
 }
 
-/** What is wrong on this machine is said before anything is started. */
+/** Throws CannotRun for settings that this machine cannot use, before anything is started. */
 export function checkSettings({ initConfigDir }: Settings): void {
   if (initConfigDir !== undefined && !existsSync(join(initConfigDir, 'kubelet')))
     throw new CannotRun(
@@ -63,7 +63,7 @@ export function checkSettings({ initConfigDir }: Settings): void {
     );
 }
 
-/** What a person should know about an existing directory before it starts again. */
+/** Returns notes on an existing directory for the person who starts it again. */
 export function notesOn(said: Said, settings: Settings, remembered: Settings | undefined): string[] {
   if (remembered === undefined) return [];
   const notes: string[] = [];

@@ -1,4 +1,4 @@
-/** What a write did to an object, field by field: removed, modified, added. No field is in more than one of them. */
+/** Compares an object before and after a write, field by field: removed, modified, added. No field is in more than one of them. */
 import { isObject } from '../../json.js';
 import { isSameJson } from '../json-equality.js';
 import { type FieldSet, insert } from './field-set.js';

@@ -2,7 +2,7 @@
 import { isObject } from '../../json.js';
 import { additionalOf, type JsonMap, type JsonSchema, propertyOf } from './json-schema.js';
 
-/** What every object has; a schema need not mention it. */
+/** Fields that every object has; a schema need not mention them. */
 const objectFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 /** Returns the paths of pruned fields, sorted as Kubernetes sorts them. */

@@ -15,7 +15,7 @@ import { apiVersionOf } from './codec.js';
 import type { Exchange } from './exchange.js';
 import { type BodyFormat, bodyFormat } from './negotiate.js';
 
-/** What happens with fields that the kind does not have. */
+/** Treatment of fields that the kind does not have. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 /** Kubernetes' limit for any object. */

@@ -11,7 +11,7 @@ export interface InMemoryRequest {
   body?: string | Buffer;
 }
 
-/** Where a response goes. */
+/** Receiver of a response. */
 export interface ResponseSink {
   begin(head: { code: number; headers: ResponseHeaders; warnings: string[] }): void;
   add(chunk: Buffer | string): void;

@@ -2,7 +2,7 @@
 import type { KubeObject } from '../../api/object.js';
 import type { Resource } from '../resource.js';
 
-/** What the Accept header asks for, e.g. `application/json;as=Table;g=meta.k8s.io;v=v1`. */
+/** Form that the Accept header requests, e.g. `application/json;as=Table;g=meta.k8s.io;v=v1`. */
 export interface OutputForm {
   as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
   group: string;

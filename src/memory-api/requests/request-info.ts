@@ -17,7 +17,7 @@ const namespaceSubresources: ReadonlySet<string> = new Set(['status', 'finalize'
 const verbsInPath: ReadonlySet<string> = new Set(['watch', 'proxy']);
 
 export interface RequestInfo extends Attributes {
-  /** What follows the subresource (or, for the old proxy form, the name), percent-encoding kept, no leading slash. */
+  /** Rest of the path after the subresource (or, for the old proxy form, the name), percent-encoding kept, no leading slash. */
   rest: string;
 }
 

@@ -13,7 +13,7 @@ const json: ResponseHeaders = { 'content-type': 'application/json' };
 const wholeBytes = 256 << 10;
 const chunkBytes = 64 << 10;
 
-/** What a response needs of its request. */
+/** Parts of a request that its response needs. */
 export interface Responding {
   exchange: Exchange;
   resource: Resource;

@@ -31,7 +31,7 @@ function validateContainers(containers: Container[], path: string, taken: Set<st
   });
 }
 
-/** Of the spec only images, the deadline and tolerations may change. */
+/** Rejects changes of the spec, except for images, the deadline and tolerations. */
 export function validatePodUpdate(pod: KubeObject, old: KubeObject): FieldError[] {
   if (isEquivalent(withoutMutable(podSpec(pod)), withoutMutable(podSpec(old)))) return [];
   return [

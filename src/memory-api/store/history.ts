@@ -10,7 +10,7 @@ export interface State extends JournalRecord {
 
 export class History {
   #states: State[] = [];
-  /** Of all states in the history. */
+  /** Bytes of all states in the history. */
   bytes = 0;
 
   get length(): number {

@@ -38,7 +38,7 @@ export class KeyIndex {
     members.sorted.splice(lowerBound(members.sorted, id), 1);
   }
 
-  /** Of every collection. */
+  /** Returns the states of every collection. */
   all(): State[] {
     return [...this.#collections.values()].flatMap(({ states }) => [...states.values()]);
   }

@@ -176,7 +176,7 @@ async function write(
   const isLast = isDeletionComplete(object, resource);
   const bytes = encodeWithinLimit(resource, object, current.revision);
   if (!isLast && isUnchanged(bytes, current.bytes)) {
-    // What was read may not be durable yet; wait before answering.
+    // The state that was read may not be durable yet; wait before answering.
     if (store.get(key)?.revision !== current.revision) await store.settled();
     return { object, stored: current, isNew: false };
   }

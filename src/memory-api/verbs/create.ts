@@ -56,7 +56,7 @@ export async function createObject(
 
 interface Origin {
   isApplied: boolean;
-  /** What the client sent as metadata.resourceVersion. */
+  /** metadata.resourceVersion as the client sent it. */
   givenRevision: string;
 }
 

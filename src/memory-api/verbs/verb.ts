@@ -1,4 +1,4 @@
-/** What every verb is given: the request, the resource it is about, and how it is answered. */
+/** Arguments of every verb: the request, its resource, and the form of the answer. */
 import type { Clock } from '../../clock.js';
 import type { Random } from '../../random.js';
 import type { Admission, AdmissionRequest, Operation } from '../admission.js';
@@ -12,7 +12,7 @@ export interface VerbRequest extends Responding {
 
 export type Verb = (request: VerbRequest) => void | Promise<void>;
 
-/** What a verb that writes needs beside the request. */
+/** Arguments of a verb that writes, beside the request. */
 export interface WriteContext {
   store: Store;
   admission: Admission;

@@ -50,7 +50,7 @@ export function plainLine(event: StoreEvent, type: WatchType, resource: Resource
   return line;
 }
 
-/** What the object was before it left the selection, with the resourceVersion of the event that made it leave. */
+/** Returns the object as it was before it left the selection, with the resourceVersion of the event that made it leave. */
 export function formerState(event: StoreEvent, resource: Resource): KubeObject {
   const previous = previousOf(event, resource) ?? objectOf(event, resource);
   return { ...previous, metadata: { ...previous.metadata, resourceVersion: String(event.revision) } };

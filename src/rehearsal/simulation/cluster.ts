@@ -34,14 +34,14 @@ export interface ClusterListener extends NodeListener {
   onLead(controller: string): void;
   onControllerDown(controller: string): void;
   onAnswered(answered: Answered): void;
-  /** Of an agent or a controller. */
+  /** Log of an agent or a controller. */
   log(name: string): Log;
 }
 
 export interface ClusterOptions {
   startServer: StartServer;
   seed: string;
-  /** Of the wall clock, at the start. */
+  /** Wall clock time at the start. */
   startMs?: number;
   manifests: readonly KubeObject[];
   nodes: readonly NodePlan[];
@@ -67,7 +67,7 @@ export interface SimulatedCluster {
   random: SeededRandom;
   server: SimulatedServer;
   network: Network;
-  /** Of a person or a program with all rights, whose network is always good. */
+  /** Client of a person or a program with all rights, whose network is always good. */
   client: KubeClient;
   nodes: Map<string, SimulatedNode>;
   controllers: Map<string, SimulatedController>;

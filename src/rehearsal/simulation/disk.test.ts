@@ -1,4 +1,4 @@
-/** What a disk of the simulation keeps when the power goes. */
+/** Files that a disk of the simulation keeps when the power goes. */
 import { describe, expect, test } from 'vitest';
 import { createDir, replaceFile } from '../../atomic-file.js';
 import { SimulatedDisk } from './disk.js';

@@ -110,7 +110,7 @@ export class SimulatedDisk implements Files {
     return disk;
   }
 
-  /** What was not synced is lost, or not, by chance. */
+  /** Loses writes that were not synced, or keeps them, by chance. */
   losePower(random: SeededRandom): void {
     this.#root = afterPowerLoss(this.#root, random);
   }

@@ -11,12 +11,12 @@ export const localPath = '/etc/kubelet.yaml';
 
 export type ValidationMemo = Map<string, ValidationResult>;
 
-/** What validation depends on, beside the config. */
+/** Facts about the host on which validation depends, beside the config. */
 export interface SimulatedHost {
   cpus: number;
   memoryBytes: number;
   hasStaticPods: boolean;
-  /** Of its kubelet, beside --config. */
+  /** Flags of its kubelet, beside --config. */
   flags: readonly string[];
 }
 

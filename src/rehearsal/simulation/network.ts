@@ -8,7 +8,7 @@ import { ConnectionError, type HttpRequest, type HttpResponse, type Transport } 
 import type { Fence } from './fence.js';
 import type { SeededRandom } from './seeded-random.js';
 
-/** What is wrong between one client and the server, or between all and the server. */
+/** Faults between one client and the server, or between all and the server. */
 export interface Trouble {
   /** Connections are refused, and open ones break. */
   isDown?: boolean;

@@ -42,7 +42,7 @@ export interface SimulatedNodeOptions {
   clock: Clock;
   network: Pick<Network, 'transport'>;
   random: SeededRandom;
-  /** Of the controller manager, which notices Nodes that are silent. */
+  /** Client of the controller manager, which marks Nodes that stopped reporting. */
   admin: ClientParts;
   memo: ValidationMemo;
   flow: FlowOptions;
@@ -79,7 +79,7 @@ export class SimulatedNode {
   readonly machine: FakeMachine;
   disk: SimulatedDisk;
   readonly #options: SimulatedNodeOptions;
-  /** Of the machine: its kubelet posts nothing once the power is gone. */
+  /** Power of the machine: its kubelet posts nothing once it is gone. */
   #power = new Fence();
   agent = new Fence();
   /** The kubelet answers nobody. */
@@ -92,7 +92,7 @@ export class SimulatedNode {
   /** The config of its kubelet is copied, not started. */
   #isCopying = false;
   #isLosingPower = false;
-  /** Of its wall clock to those of others. */
+  /** Difference of its wall clock to those of others. */
   #clockSkewMs = 0;
 
   constructor(options: SimulatedNodeOptions) {
@@ -166,7 +166,7 @@ export class SimulatedNode {
     );
   }
 
-  /** Where another process has a port, an answer takes its time: the kubelet may have exited when it arrives. */
+  /** Answers late if another process has a port: the kubelet may have exited when the answer arrives. */
   async #probe(): Promise<boolean> {
     const { running, isHealthy } = this.machine;
     const isAnswered = isHealthy && !this.isHanging;

@@ -1,4 +1,4 @@
-/** What a simulation changes in its process while it runs. */
+/** Settings that a simulation changes in its process while it runs. */
 import { setMaxListeners } from 'node:events';
 
 /** Errors are thrown and caught by the thousand, and their stacks are not read. */

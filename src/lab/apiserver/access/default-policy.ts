@@ -56,7 +56,7 @@ export function defaultPolicy(): KubeObject[] {
   ];
 }
 
-/** What to store for a default object: the default, the existing one completed, or undefined when nothing is missing. */
+/** Returns the object to store for a default object: the default, the existing one completed, or undefined when nothing is missing. */
 export function reconcile(wanted: KubeObject, existing: KubeObject | undefined): KubeObject | undefined {
   if (existing === undefined) return wanted;
   if (existing.metadata.annotations?.[autoUpdate] === 'false') return undefined;

@@ -1,4 +1,4 @@
-/** What every node may do, as the ClusterRole `system:node` lists it; the Node authorizer narrows some of it further. */
+/** Rights of every node, as the ClusterRole `system:node` lists them; the Node authorizer narrows some of them further. */
 import type { PolicyRule } from './policy-rule.js';
 import { read, resourceRule } from './rule-table.js';
 

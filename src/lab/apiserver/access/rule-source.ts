@@ -35,7 +35,7 @@ export const allRules: RuleSource = {
   }),
 };
 
-/** What nodes may do depends on the objects of their pods, so their list is never complete. */
+/** The rights of nodes depend on the objects of their pods, so their list is never complete. */
 export function rbacRules(rbac: RbacAuthorizer, options: { nodes: boolean }): RuleSource {
   return {
     rulesFor(user, namespace) {

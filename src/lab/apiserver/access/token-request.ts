@@ -31,7 +31,7 @@ const defaultSeconds = 3600;
 
 export const tokenRequestKind = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 
-/** What a token may be bound to: kind → resource. */
+/** Kinds to which a token may be bound: kind → resource. */
 const boundKinds: Record<string, string> = { Pod: 'pods', Node: 'nodes' };
 
 /** The account, after the names in body and path were compared. Throws 404, 422. */

@@ -1,4 +1,4 @@
-/** What else a node may do with pods: report, evict and delete those bound to it, and ask for tokens on their behalf. */
+/** More rules for pods of a node: it may report, evict and delete those bound to it, and request tokens on their behalf. */
 
 import type { KubeObject } from '../../../api/object.js';
 import { goQuote } from '../../../go/quote.js';

@@ -28,7 +28,7 @@ export function aggregatedDiscovery(registry: Registry, version: string, isCore:
 function resourceDiscovery(resource: Resource): unknown {
   const { kind, plural, namespaced, verbs, names } = resource;
   const { singular, shortNames, categories } = names;
-  // Where a built-in kind is served under its own group and version, Kubernetes leaves both empty.
+  // Kubernetes leaves both empty for a built-in kind that is served under its own group and version.
   const own = isCustom(resource) ? { group: resource.group, version: resource.version } : { group: '', version: '' };
   const subresources = Object.entries(resource.subresources).map(([subresource, part]) => ({
     subresource,

@@ -18,7 +18,7 @@ export interface Definition {
   anyOf?: Definition[];
   not?: Definition;
   nullable?: boolean;
-  /** What v3 can express and v2 cannot: v3 uses it instead. */
+  /** Definition that v3 uses instead, because v2 cannot express it. */
   inV3?: Definition;
   [extension: `x-kubernetes-${string}`]: unknown;
   [other: string]: unknown;
@@ -84,7 +84,7 @@ function eitherOf(one: Definition, other: Definition, description: string, forma
   return { type: 'string', ...shared, inV3: { ...shared, oneOf: [one, other] } };
 }
 
-/** Of any form, like RawExtension, but with a definition of its own. */
+/** Field sets may have any form, like RawExtension, but have a definition of their own. */
 const fieldSets = {
   field: 'meta.v1.ManagedFieldsEntry.fieldsV1',
   name: definitionName('meta.v1.FieldsV1'),

@@ -19,7 +19,7 @@ export function documentV2(resources: Resource[], version: string): JsonObject {
   };
 }
 
-/** What v2 cannot express (alternatives, nullable, free form) is left out. */
+/** Leaves out the parts that v2 cannot express: alternatives, nullable, free form. */
 export function schemaV2(definition: Definition): JsonObject {
   const { ref, properties, items, additionalProperties, oneOf, anyOf, allOf, not, nullable, inV3, ...rest } =
     definition;

@@ -35,7 +35,7 @@ export const requestType = celTypeOf(
         },
       },
       dryRun: { type: 'boolean' },
-      // Of any type: the options depend on the operation.
+      // Any type: the options depend on the operation.
       options: { 'x-kubernetes-int-or-string': true },
     },
   },

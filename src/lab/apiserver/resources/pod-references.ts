@@ -13,7 +13,7 @@ export const isMirrorPod = (pod: KubeObject) =>
 
 type Json = Record<string, unknown>;
 
-/** Where a volume names a secret: volume type → path of fields inside it. */
+/** References of volumes to secrets: volume type → path of fields inside it. */
 const volumeSecrets: [string, string[]][] = [
   ['secret', ['secretName']],
   ['azureFile', ['secretName']],

@@ -135,7 +135,7 @@ describe('a damaged store', () => {
   });
 });
 
-/** Where the frames of a log begin. */
+/** Returns the offsets at which the frames of a log begin. */
 function offsets(log: Buffer): number[] {
   const found: number[] = [];
   for (let at = 0; at < log.length; at += 12 + log.readUInt32BE(at + 4)) found.push(at);

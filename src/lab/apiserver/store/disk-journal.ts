@@ -87,7 +87,7 @@ class DiskJournal implements Journal {
   /** The one that is appended to; undefined until all was loaded. */
   #current: LogFile | undefined;
   #number = 0;
-  /** Of the logs before the current one. */
+  /** Bytes of the logs before the current one. */
   #olderBytes = 0;
   /** The logs are replaced when they have so many bytes. */
   #shrinkAt = 0;
@@ -165,7 +165,7 @@ class DiskJournal implements Journal {
     if (free < needed) throw new Error(`it needs about ${needed} bytes, the disk has ${free}`);
   }
 
-  /** Of processes that were killed. */
+  /** Removes files of processes that were killed. */
   #removeLeftovers(firstLog: number): void {
     for (const name of readdirSync(this.#directory)) {
       if (name.startsWith(temporaryPrefix)) rmSync(join(this.#directory, name), { recursive: true, force: true });

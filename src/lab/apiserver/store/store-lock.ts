@@ -13,7 +13,7 @@ export function lockStore(directory: string): Lock {
   return takeLock(options);
 }
 
-/** Where there is no /proc, the pid alone identifies a process. */
+/** A system without /proc identifies a process by its pid alone. */
 const host: Processes = existsSync('/proc/self/stat')
   ? { bootId, identify }
   : { bootId: () => '', identify: identifyByPid };

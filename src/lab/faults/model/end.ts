@@ -1,10 +1,10 @@
-/** What must be so for each node once everything has healed: it runs what it can, and reports what it runs. */
+/** Promises for each node once everything has healed: it runs the config that it can run, and reports the one that it runs. */
 import { behaviourOf, classOf, configIn } from '../configs.js';
 import type { Entry, ReportedStatus } from '../history.js';
 import { isFailing } from './observed-node.js';
 import type { Violation } from './violation.js';
 
-/** What is known of a node in the end. */
+/** Final state of a node. */
 interface NodeEnd {
   /** As assigned: `c1@123` or `local`; undefined where nobody has decided. */
   wanted: string | undefined;

@@ -1,4 +1,4 @@
-/** What the history shows of one node so far. Promises about nodes are checked against it, entry by entry. */
+/** State of one node, as the history shows it so far. Promises about nodes are checked against it, entry by entry. */
 import { classOf, configIn } from '../configs.js';
 import type { Entry, ReportedStatus } from '../history.js';
 
@@ -89,7 +89,7 @@ export class ObservedNode {
       case 'status':
         if (isLie(entry.status)) break;
         this.acknowledged = entry.status;
-        // Where it is about an earlier spec, later ones may be followed next, also those that are replaced by now: watches may be late.
+        // After a status about an earlier spec, the node may follow any later one next, also a replaced one: watches may be late.
         if (entry.isCurrent) this.sinceAcknowledged = new Set([this.assigned ?? 'local']);
         break;
       default:

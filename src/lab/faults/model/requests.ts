@@ -17,7 +17,7 @@ export function checkBoots(facts: ObservedNode, { actions }: Schedule, report: R
     const { assigned, lastKnownGood, active, error } = facts.acknowledged;
     const known = [assigned, lastKnownGood, active].map((ref) => facts.idOf(ref.split('@')[0]!));
     const config = classOf(entry.domain) === 'local' ? 'local' : configIn(entry.domain);
-    // Where what is assigned failed, and there is no other, local is the fallback.
+    // Local is the fallback if the assigned config failed and there is no other.
     const mayBeLocal = error !== '' && config === 'local';
     if (known.includes(config) || facts.sinceAcknowledged.has(config) || mayBeLocal || hasFailed(known)) return;
     const what = `booted ${entry.domain}, although ${known.join(', ')} had been reported and acknowledged`;

@@ -32,7 +32,7 @@ export function checkRollback(facts: ObservedNode, report: Report): (entry: Entr
     if (entry.kind === 'action' && 'node' in entry.action && entry.action.node === facts.node) {
       const { action } = entry;
       const { kind } = action;
-      // What it would return to fails too.
+      // The config to which it would roll back fails too.
       if (kind === 'hang' || (kind === 'spoil' && action.config !== 'local.test')) hasPrevious = false;
       if (bad && ['hang', 'disk-full', 'lose-power', 'crash-agent'].includes(kind)) bad.allowedMs += rollbackMs.health;
       if (bad && kind === 'disk-full') bad.isExcused = true;
