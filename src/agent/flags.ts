@@ -72,8 +72,8 @@ const mostFlags = 200;
 const longestName = 253;
 const longestValue = 1024;
 
-/** They write no field of the config, and rules look at them. */
-const others = ['cadvisor-port', 'container-runtime', 'node-labels', 'seccomp-default'];
+/** They write no field of the config, and rules look at them; the serving certificate that the kubelet makes is in its cert-dir. */
+const others = ['cadvisor-port', 'cert-dir', 'container-runtime', 'node-labels', 'seccomp-default'];
 /** May hold a secret, such as a token. */
 const secret = 'manifest-url-header';
 

@@ -18,6 +18,9 @@ export const localConfigBounds = {
   bytes: 65_536,
 } as const;
 
+/** Stands for the values of a header in `staticPodURLHeader`, which may be secret. */
+export const hiddenHeader = 'hidden';
+
 export interface ReportedLocalConfig {
   /** Undefined where the node reports none, or one that cannot be used. */
   local?: LocalConfig;

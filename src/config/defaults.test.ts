@@ -17,6 +17,12 @@ function pathsIn(object: Record<string, unknown>, prefix = ''): string[] {
   });
 }
 
+test('a field that the kubelet holds as a plain bool is false, as on /configz, although it has no default', () => {
+  expect(setDefaults({}, 27).enableSystemLogQuery).toBe(false);
+  expect(setDefaults({ enableSystemLogQuery: true }, 37).enableSystemLogQuery).toBe(true);
+  expect(setDefaults({}, 26)).not.toHaveProperty('enableSystemLogQuery');
+});
+
 describe.each(minors)('1.%i', (minor) => {
   const config = setDefaults({}, minor);
 

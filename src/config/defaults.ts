@@ -23,6 +23,8 @@ export function setDefaults(config: KubeletConfig, minor: Minor): KubeletConfig 
     if (isUnset(parent[name], field, known) && isWanted(field, whole, known)) parent[name] = defaultOf(field, known);
   }
   mergeEvictionDefaults(whole, known);
+  // No default, but the kubelet holds it as a plain bool, so that /configz shows false.
+  if (whole.enableSystemLogQuery === null) whole.enableSystemLogQuery = false;
   if (known >= 14 && Number(whole.podPidsLimit) < 0) whole.podPidsLimit = -1;
   return whole;
 }

@@ -1,5 +1,6 @@
 /** Origins of values in an effective config, and that values are those of the kubelet. */
 import { describe, expect, test } from 'vitest';
+import { hiddenHeader } from '../api/local-config.js';
 import { check } from '../config/check.js';
 import { header } from '../config/header.js';
 import type { KubeletConfig } from '../config/model.js';
@@ -39,6 +40,24 @@ describe('the report of an agent', () => {
     expect(document.origins).not.toHaveProperty('cgroupDriver');
     expect(document.flags).toEqual(['hostname-override', 'read-only-port', 'v']);
     expect(document.config).toMatchObject({ maxPods: 150, clusterDomain: 'b.example', podPidsLimit: 900 });
+  });
+
+  test('names the files beside the flag for feature gates, which are merged, while a gate of theirs stays', () => {
+    const gates = (featureGates: object) => [{ path: '/a.yaml', text: text({ featureGates }) }];
+    const flags = [
+      { name: 'feature-gates', value: 'A=true, B=false' },
+      { name: 'feature-gates', value: 'C=true' },
+    ];
+    const originWith = (featureGates: object) =>
+      documentFromReport(report({ files: gates(featureGates), flags })).document.origins.featureGates;
+    expect(originWith({ B: true, D: true })).toBe('file /a.yaml, flag --feature-gates');
+    expect(originWith({ B: true, C: true })).toBe('flag --feature-gates');
+    expect(originWith({})).toBe('flag --feature-gates');
+  });
+
+  test('does not know headers that the agent hides', () => {
+    const hidden = [{ path: '/a.yaml', text: text({ staticPodURLHeader: { Authorization: [hiddenHeader] } }) }];
+    expect(documentFromReport(report({ files: hidden })).document.unknown).toEqual(['staticPodURLHeader']);
   });
 
   test('has every value that check() computes for the same config and flags', () => {

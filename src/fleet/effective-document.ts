@@ -6,13 +6,14 @@
  *   /configz        default │ set        the kubelet shows values, not who set them; flags without a field stay unknown
  */
 import { createHash } from 'node:crypto';
+import { hiddenHeader } from '../api/local-config.js';
 import type { KubeletFlag } from '../api/node-config.js';
 import { decode } from '../config/decode.js';
 import { setDefaults } from '../config/defaults.js';
 import { applyFlags, flagAt, readCommandLine } from '../config/flags.js';
 import { hasOwnCertificate, placeCertificate } from '../config/host-paths.js';
 import { type LocalFile, mergeLocal, mergeOverlay } from '../config/merge.js';
-import { getField, type KubeletConfig, knownMinor, type Minor } from '../config/model.js';
+import { type CommandLine, getField, type KubeletConfig, knownMinor, type Minor } from '../config/model.js';
 import { isOverlay } from '../config/overlay.js';
 import { sameValue } from '../config/same-value.js';
 import { type Shape, type StructShape, shapeOf } from '../config/shape.js';
@@ -73,8 +74,11 @@ export function documentFromReport(
     const found = origin(path);
     if (found !== undefined) origins[path] = found;
   }
+  const kept = keepsGates(written, commandLine) ? origins.featureGates : undefined;
   for (const { name, field } of args) if (field !== undefined) origins[field] = `flag --${name}`;
+  if (kept !== undefined) origins.featureGates = `${kept}, flag --feature-gates`;
   const unknown = hidden.flatMap(({ field }) => field ?? []);
+  if (source === 'agent' && hasHiddenHeader(config)) unknown.push('staticPodURLHeader');
   const before = config.tlsCertFile;
   placeCertificate(config, commandLine.get('cert-dir')?.at(-1) ?? '/var/lib/kubelet/pki');
   if (config.tlsCertFile !== before) {
@@ -85,6 +89,19 @@ export function documentFromReport(
   const own = takeOwn(config);
   return { document: withId({ minor: known, source, config, origins, flags: names, unknown: unknown.sort() }), own };
 }
+
+/** Every other flag replaces its field; gates are merged, so those that no flag names stay what the files set. */
+function keepsGates({ featureGates }: KubeletConfig, flags: CommandLine): boolean {
+  const named = flags
+    .get('feature-gates')
+    ?.flatMap((value) => value.split(',').map((gate) => gate.split('=')[0]!.trim()));
+  return (
+    named !== undefined && isObject(featureGates) && Object.keys(featureGates).some((gate) => !named.includes(gate))
+  );
+}
+
+const hasHiddenHeader = ({ staticPodURLHeader: headers }: KubeletConfig): boolean =>
+  isObject(headers) && Object.values(headers).some((values) => Array.isArray(values) && values[0] === hiddenHeader);
 
 function writtenConfig({ minor, files, active }: Pick<Reported, 'minor' | 'files' | 'active'>) {
   const dropIns = new Set(files.filter(({ dropIn }, at) => at > 0 || dropIn).map(({ path }) => path));

@@ -1,5 +1,5 @@
 /** The local config as the status shows it, so that a change can be previewed and merged without asking the kubelet. */
-import { readLocalConfig } from '../../api/local-config.js';
+import { hiddenHeader, readLocalConfig } from '../../api/local-config.js';
 import type { LocalConfig } from '../../api/node-config.js';
 import { readPlain } from '../../config/plain-document.js';
 import { isObject } from '../../json.js';
@@ -30,5 +30,8 @@ function read(data: Uint8Array): Record<string, unknown> {
 function withoutSecrets(config: Record<string, unknown>): Record<string, unknown> {
   const { staticPodURLHeader: headers, ...others } = config;
   if (!isObject(headers)) return others;
-  return { ...others, staticPodURLHeader: Object.fromEntries(Object.keys(headers).map((name) => [name, ['hidden']])) };
+  return {
+    ...others,
+    staticPodURLHeader: Object.fromEntries(Object.keys(headers).map((name) => [name, [hiddenHeader]])),
+  };
 }
