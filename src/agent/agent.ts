@@ -33,7 +33,6 @@ import { holdRecord, requestRecord, takeRequest } from './requests.js';
 import { Rollback } from './rollback.js';
 import { type ApiSide, runApiSide } from './sync/api-side.js';
 import { ChangePace } from './sync/change-pace.js';
-import type { Instruction } from './sync/reference.js';
 import type { SyncPass, SyncResult } from './sync/sync-loop.js';
 import {
   assign,
@@ -320,7 +319,8 @@ export class Agent {
   // ── sync: watch, resolve, checkpoint, validate, assign, restart ──
 
   /** Something may have changed. Idempotent. Throws a ConfigError when the reference cannot be followed. */
-  async #sync({ instruction, resolve }: SyncPass, signal: AbortSignal): Promise<SyncResult> {
+  async #sync(pass: SyncPass, signal: AbortSignal): Promise<SyncResult> {
+    const { instruction, resolve } = pass;
     const { state, log } = this.#options;
     const isCorrection = this.#isCorrection();
     const { changes } = this.#current;
@@ -335,7 +335,7 @@ export class Agent {
     if (jitterMs > 0) return { kind: 'waits', afterMs: jitterMs };
     this.#arriving = wanted?.source;
     const saved = wanted !== undefined && checkpoint(state, wanted);
-    const next = isNew ? await this.#assign(wanted?.source, { changes, instruction, signal }) : undefined;
+    const next = isNew ? await this.#assign(wanted?.source, { changes, pass, signal }) : undefined;
     this.#arriving = undefined;
     if (isNew && next === undefined) return { kind: 'waits', afterMs: 0 };
     this.#owed.note(instruction.owed);
@@ -378,11 +378,12 @@ export class Agent {
 
   /**
    * Validated before anything is stopped. A rejected config is assigned all the same, and reported; it is only never started. Undefined
-   * where something else was decided since `changes`, such as by a person on the host, who may want local and a hold.
+   * where something else was decided since `changes`, such as by a person on the host, who may want local and a hold, and where the
+   * reference was taken back meanwhile: the kubelet keeps running.
    */
   async #assign(
     source: ExactRef | undefined,
-    { changes, instruction, signal }: { changes: number; instruction: Instruction; signal: AbortSignal },
+    { changes, pass, signal }: { changes: number; pass: SyncPass; signal: AbortSignal },
   ): Promise<Assigned | undefined> {
     const { state, log, counters } = this.#options;
     this.#reportLocal();
@@ -395,13 +396,13 @@ export class Agent {
     const baseline = this.#current.takeBaseline();
     const choice = await choose(this.#options, signal, { ...records, ignoresFailures: isAnother });
     if (isAnother) await this.#unit?.forgetRemoval();
-    if (changes !== this.#current.changes) return undefined;
+    if (changes !== this.#current.changes || pass.isTakenBack(sourceOf(state.assigned()))) return undefined;
     if (isAnother) forgetFailures(state);
     if (choice.error !== undefined) counters.rejections++;
     assign(state, source, replaces());
     log.info('config assigned', { config: formatRef(source, 'log'), key: source?.kubeletConfigKey });
     // As upstream: for each source that a Node is assigned, whatever follows.
-    const isReported = instruction.isNodes === true;
+    const isReported = pass.instruction.isNodes === true;
     if (isReported) this.#api?.events.send(events.changed(source));
     return { choice, baseline, isReported };
   }

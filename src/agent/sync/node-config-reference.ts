@@ -103,7 +103,8 @@ export class NodeConfigReference implements Reference {
     const { client, name } = this.#options;
     await this.#readNode(signal).catch(() => {});
     // The object that the watch delivered last is used; a newer version arrives without a read.
-    if (this.#newest !== undefined) return instructionIn(this.#newest);
+    const newest = this.newest();
+    if (newest !== undefined) return newest;
     try {
       return instructionIn(await client.get<NodeConfig>(nodeConfigs, { name }, { signal }));
     } catch (error) {
@@ -111,6 +112,10 @@ export class NodeConfigReference implements Reference {
       if (error instanceof ApiError) throw new ConfigError('ReferenceUnreadable', error);
       throw error;
     }
+  }
+
+  newest(): Instruction | undefined {
+    return this.#newest && instructionIn(this.#newest);
   }
 
   /** For other facts of the Node. Its failure is not one of the reference. */

@@ -51,6 +51,8 @@ export interface Reference {
   follow(listener: ReferenceListener, signal: AbortSignal): Promise<void>;
   /** As the watch has brought it, or as the API has it now. Throws a ConfigError when the API refuses, another error when it does not answer. */
   read(signal: AbortSignal): Promise<Instruction>;
+  /** The instruction that the watch has delivered last; undefined where that is not known. */
+  newest?(): Instruction | undefined;
   /** Makes the object's status say this; does nothing when it does already. Throws when the API did not take it, and is false when there is no such object yet. */
   write(report: Report, signal: AbortSignal): Promise<boolean>;
 }
@@ -125,6 +127,10 @@ export class ChosenReference implements Reference {
     if (kind === 'NodeConfig' && instruction.kind === 'none' && (await this.#ask(signal)) === 'Node')
       return this.read(signal);
     return this.#remembering(kind, instruction);
+  }
+
+  newest(): Instruction | undefined {
+    return this.#kind && this.#options.references[this.#kind].newest?.();
   }
 
   async write(report: Report, signal: AbortSignal): Promise<boolean> {

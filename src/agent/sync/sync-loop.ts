@@ -3,6 +3,7 @@
  * node may not read yet is retried quickly: the controller grants it within moments of its assignment.
  */
 import { ConfigError } from '../../api/config-error.js';
+import { type ConfigRef, sameConfig } from '../../api/config-ref.js';
 import { isForbidden } from '../../api/status.js';
 import { ConnectionError } from '../../kube/transport.js';
 import type { ReconcileResult } from '../../kube/work-queue.js';
@@ -17,6 +18,8 @@ export interface SyncPass {
   instruction: Instruction;
   /** The exact version and the files of the ConfigMap that is assigned; undefined where none is. Throws a ConfigError. */
   resolve(): Promise<Resolved | undefined>;
+  /** The reference was taken back during the pass: it names the assigned config again. */
+  isTakenBack(assigned: ConfigRef | undefined): boolean;
 }
 
 /** `followed`: the instruction is in effect, or will be after `againMs`. `waits`: it is read again after `afterMs`. */
@@ -82,7 +85,12 @@ export class SyncLoop {
       generation = instruction.generation;
       const grantWaitMs = this.#grantWaitMs(instruction);
       if (grantWaitMs > 0) return { kind: 'requeue', afterMs: grantWaitMs };
-      const result = await sync.sync({ instruction, resolve: () => this.#resolve(instruction) }, signal);
+      const pass: SyncPass = {
+        instruction,
+        resolve: () => this.#resolve(instruction),
+        isTakenBack: (assigned) => this.#isTakenBack(instruction, assigned),
+      };
+      const result = await sync.sync(pass, signal);
       this.#isSynced = true;
       this.#forbiddenSinceMs = undefined;
       // A change that waits for its time is not followed yet.
@@ -94,6 +102,13 @@ export class SyncLoop {
     } catch (error) {
       return this.#failed(error, generation);
     }
+  }
+
+  #isTakenBack(instruction: Instruction, assigned: ConfigRef | undefined): boolean {
+    const newest = this.#options.reference.newest?.();
+    if (newest === undefined || newest.kind === 'none') return false;
+    const [then, now] = [instruction, newest].map((one) => (one.kind === 'source' ? one.target : undefined));
+    return sameConfig(now, assigned, 'name') && !sameConfig(now, then, 'name');
   }
 
   #failed(error: unknown, generation: number | undefined): ReconcileResult {

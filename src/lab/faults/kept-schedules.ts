@@ -111,4 +111,15 @@ export const keptSchedules: Record<string, Schedule> = {
     ]),
     latencyMs: 80,
   },
+  'a reset while a config is validated does not restart the kubelet': {
+    ...schedule('z-14', [
+      { atMs: 20_000, kind: 'create', config: first },
+      { atMs: 20_000, kind: 'assign', node, config: 'c1' },
+      { atMs: 20_521, kind: 'spoil', node, config: 'local.test' },
+      { atMs: 20_521, kind: 'reset', node },
+    ]),
+    nodes: ['node-1', 'node-2', 'node-3'],
+    inSet: ['node-2', 'node-3'],
+    latencyMs: 80,
+  },
 };
