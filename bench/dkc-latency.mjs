@@ -22,7 +22,7 @@ const { values } = parseArgs({
 const say = (text) => process.stdout.write(`${text}\n`);
 
 /** Returns the settings that the run needs, or a list of the missing ones. */
-function surroundings({ KUBEBUILDER_ASSETS: assets = '', CONTAINER_RUNTIME_ENDPOINT: runtime = '', NODE_IP }) {
+function requirements({ KUBEBUILDER_ASSETS: assets = '', CONTAINER_RUNTIME_ENDPOINT: runtime = '', NODE_IP }) {
   const missing = [];
   for (const name of ['etcd', 'kube-apiserver', 'kubelet'])
     if (assets === '' || !existsSync(join(assets, name)))
@@ -171,14 +171,14 @@ async function settle(node, api) {
 }
 
 /** Prints the log lines of relet during the change that just ended, each with its time after the PATCH. */
-function tellStory({ lines }, tookMs) {
+function printLog({ lines }, tookMs) {
   const from = rig.now() - tookMs;
   say(`  active after ${tookMs.toFixed(0)} ms`);
   for (const { text, at } of lines)
     if (at >= from && /^\d{4}-/.test(text)) say(`  ${(at - from).toFixed(0).padStart(5)} ms  ${text.slice(25, 110)}`);
 }
 
-function tell(name, list, base) {
+function printTimes(name, list, base) {
   const mid = rig.median(list);
   const range = `${(Math.min(...list) / 1000).toFixed(2)} to ${(Math.max(...list) / 1000).toFixed(2)} s`;
   const beside =
@@ -200,11 +200,11 @@ async function main(around) {
   for (let round = 0; round < Number(values.rounds); round++) {
     times.restart.push(await restartOf(kubelet, plain));
     times.fresh.push(await changeOf(relet, `relet-${round}`, 10 + round));
-    if (values.story) tellStory(running, times.fresh.at(-1));
+    if (values.story) printLog(running, times.fresh.at(-1));
     await rig.sleep(1000);
     // Two that are assigned in turn: from the second time on both were validated before.
     const known = await changeOf(relet, `relet-known-${round % 2}`, 6 + (round % 2));
-    if (values.story) tellStory(running, known);
+    if (values.story) printLog(running, known);
     if (round > 1) times.known.push(known);
     // The kubelet looks every 10 s; a random pause keeps us from always hitting the same moment of it.
     await rig.sleep(1000 + Math.random() * 9000);
@@ -212,17 +212,17 @@ async function main(around) {
   }
   const own = rig.median(times.restart);
   say(`kubelet ${around.version}, node ${process.version}; PATCH to status.config.active:`);
-  tell("the kubelet's own restart, stop to healthy", times.restart);
-  tell("the kubelet's own dynamic configuration", times.upstream, own);
-  tell('relet, a config never seen before', times.fresh, own);
-  if (times.known.length > 0) tell('relet, a config validated before', times.known, own);
+  printTimes("the kubelet's own restart, stop to healthy", times.restart);
+  printTimes("the kubelet's own dynamic configuration", times.upstream, own);
+  printTimes('relet, a config never seen before', times.fresh, own);
+  if (times.known.length > 0) printTimes('relet, a config validated before', times.known, own);
   say(`relet after ${2 * Number(values.rounds)} changes: ${rig.show(rig.memory(running.pid))}`);
   say(
     `relet takes ${(rig.median(times.fresh) / rig.median(times.upstream)).toFixed(2)} of upstream's time; want own restart + 150 ms`,
   );
 }
 
-const around = surroundings(process.env);
+const around = requirements(process.env);
 if (around.missing.length > 0) {
   process.stderr.write(`NOT MEASURED. Missing:\n${around.missing.map((what) => `  - ${what}\n`).join('')}`);
   process.exit(2);

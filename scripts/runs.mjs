@@ -27,8 +27,8 @@ const start = (file, args) => spawn(file, args, { cwd: root, stdio: 'ignore', de
 
 const nobody = 'setpriv --reuid=65534 --regid=65534 --clear-groups';
 const takePort = (port) => `node -e "require('net').createServer().listen(${port}, '127.0.0.1')" &`;
-/** The line in surroundings that need more than a process beside it. Packages come from the network, so `npm ci` is outside. */
-const surroundings = {
+/** Environments of the test line that need more than a process beside it. Packages come from the network, so `npm ci` is outside. */
+const environments = {
   unusual: (afterInstall) => [
     'ip link set lo up; sysctl -qw net.ipv6.conf.all.disable_ipv6=1',
     `${takePort(6443)} ${takePort(8001)}`,
@@ -38,9 +38,9 @@ const surroundings = {
 };
 
 function shellLine(kind, dir) {
-  if (!(kind in surroundings)) return line;
+  if (!(kind in environments)) return line;
   const [install, ...rest] = line.split(' && ');
-  const inside = surroundings[kind](rest.join(' && ')).join('\n');
+  const inside = environments[kind](rest.join(' && ')).join('\n');
   writeFileSync(join(dir, 'inside.sh'), `${inside}\n`);
   const apart = kind === 'unusual' ? '--net' : '--uts';
   return `${install} && chown -R 65534:65534 . && unshare ${apart} sh ${join(dir, 'inside.sh')}`;

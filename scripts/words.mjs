@@ -96,6 +96,11 @@ export const retired = [
     write: 'RolloutProgress, RequestedChange, what the input is, RecordedNode, hasNoFields; forecast',
     where: ['code', 'tests'],
   },
+  {
+    find: /\b(?:const|let|function|type) (?:said|Said|tell|deaf|story|wishes|instead|standings?)\b|^ *(?:said|tell|deaf|wishes)\??:/g,
+    write: 'printed, shown, written; report; neverReported; scenes; requested; meanwhile; overall state',
+    where: ['code', 'tests'],
+  },
   { find: /\bAgentParts\b/g, write: 'the parts that are used' },
   { find: /['"`]refused['"`]|\bRefused\b/g, write: 'rejected' },
   {

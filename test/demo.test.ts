@@ -13,21 +13,21 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 /** With its temporary directory in ours, so that what it leaves behind is seen. */
-async function demo(): Promise<{ status: number | null; said: string }> {
+async function demo(): Promise<{ status: number | null; output: string }> {
   const env = { PATH: `${join(dir, 'bin')}:${process.env.PATH}`, HOME: dir, TMPDIR: dir, RELET_COLUMNS: '80' };
   const program = startRelet(['demo', '--fast'], { env });
   const { status } = await program.ended;
-  return { status, said: program.output };
+  return { status, output: program.output };
 }
 
 test('the demo works as described, and nothing is left of it', async () => {
-  const { status, said } = await demo();
-  expect(said).toContain('Everything worked as described');
+  const { status, output } = await demo();
+  expect(output).toContain('Everything worked as described');
   expect(status).toBe(0);
-  expect(said).toContain('$ relet set node-1 maxPods=150 --yes\n');
-  expect(said).toMatch(/node-1: rolled back/);
+  expect(output).toContain('$ relet set node-1 maxPods=150 --yes\n');
+  expect(output).toMatch(/node-1: rolled back/);
   // The output of a command fits the screen; only commands themselves and paths may be longer.
-  const printed = said.split('\n').filter((line) => !line.startsWith('$ '));
+  const printed = output.split('\n').filter((line) => !line.startsWith('$ '));
   expect(printed.filter((line) => line.length > 80 && line.trim().includes(' '))).toEqual([]);
   expect(readdirSync(dir)).toEqual(['bin']);
 });
@@ -36,8 +36,8 @@ test('a step that fails ends the demo with exit code 1, and nothing is left of i
   // The first step is the start of the cluster, and what it prints goes through grep.
   writeFileSync(join(dir, 'bin', 'grep'), '#!/bin/sh\ncat >/dev/null; exit 1\n');
   chmodSync(join(dir, 'bin', 'grep'), 0o755);
-  const { status, said } = await demo();
-  expect(said).toContain('This step did not work as described: it exited with 1, not with 0');
+  const { status, output } = await demo();
+  expect(output).toContain('This step did not work as described: it exited with 1, not with 0');
   expect(status).toBe(1);
   expect(readdirSync(dir)).toEqual(['bin']);
 });

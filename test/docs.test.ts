@@ -25,7 +25,7 @@ async function check(shell: PageShell, { status, ...shown }: Command, way: Way):
   const [command, output] = [shown.command, shown.output].map((text) => text?.replaceAll(proxyPort, port));
   if (command === undefined) throw new Error(`line ${shown.line}: no command`);
   const pattern = output === undefined ? undefined : outputPattern(output, way);
-  if (way.stays) return shell.runOn(command, (said) => pattern?.test(said) ?? true);
+  if (way.stays) return shell.runOn(command, (output) => pattern?.test(output) ?? true);
   const once = async () => {
     const ended = await shell.run(command);
     const { output: printed } = ended;

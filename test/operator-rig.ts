@@ -232,8 +232,8 @@ export class PlayedNode {
 
   /** As a kubelet: empty lists and maps are not there. */
   configz(): string {
-    const { apiVersion: _, kind: __, ...said } = JSON.parse(encode(withoutEmpty(this.#effective) as KubeletConfig));
-    return JSON.stringify({ kubeletconfig: said });
+    const { apiVersion: _, kind: __, ...shown } = JSON.parse(encode(withoutEmpty(this.#effective) as KubeletConfig));
+    return JSON.stringify({ kubeletconfig: shown });
   }
 
   async report(status: NodeConfigStatus): Promise<void> {

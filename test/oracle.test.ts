@@ -167,10 +167,10 @@ describe('real kubelets', () => {
 
 /** The record has placeholders for paths, and the end of `in scheme` depends on how the kubelet was built. */
 function sameMessage({ real, ours }: Pair): boolean {
-  const said = normal(
+  const printed = normal(
     ours.message.replaceAll(file, '<FILE>').replaceAll('/oracle/case', '<DIR>').replaceAll('/oracle', '<BASE>'),
   );
-  return [real.message, ...(real.messageVariants ?? [])].some((message) => normal(message) === said);
+  return [real.message, ...(real.messageVariants ?? [])].some((message) => normal(message) === printed);
 }
 
 const normal = (message: string): string => message.replace(/in scheme ".*$/m, 'in scheme').trim();

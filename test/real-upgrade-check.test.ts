@@ -34,7 +34,7 @@ const textOf = ({ set }: Asked) => JSON.stringify({ ...header, failCgroupV1: fal
 const errorOf = (kubelet: Kubelet, asked: Asked) => rejectionBy(kubelet, textOf(asked), asked.flags ?? []);
 
 /** Whether each of the two takes it, and whether the check has the reason of the new one. What is only expected at startup is left out. */
-async function compared(asked: Asked): Promise<{ real: string; said: string }> {
+async function compared(asked: Asked): Promise<{ real: string; ours: string }> {
   const errors = [await errorOf(old!, asked), await errorOf(after!, asked)] as const;
   const options = { flags: asked.flags ?? [], host: describeMachine() };
   const before = check(textOf(asked), { ...options, minor: from, lenient: true });
@@ -44,14 +44,14 @@ async function compared(asked: Asked): Promise<{ real: string; said: string }> {
   const line = (...answers: unknown[]) => [JSON.stringify(asked), ...answers].join(' ');
   return {
     real: line(errors[0] === undefined, errors[1] === undefined, errors[1]),
-    said: line(before.message === '', ours.length === 0, reason ? errors[1] : ours[0]?.message),
+    ours: line(before.message === '', ours.length === 0, reason ? errors[1] : ours[0]?.message),
   };
 }
 
 async function compareAll(all: readonly Asked[]): Promise<void> {
   const results = [];
   for (const asked of all) results.push(await compared(asked));
-  expect(results.map(({ said }) => said)).toEqual(results.map(({ real }) => real));
+  expect(results.map(({ ours }) => ours)).toEqual(results.map(({ real }) => real));
 }
 
 describe.skipIf(!isPair)(

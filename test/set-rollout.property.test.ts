@@ -179,7 +179,7 @@ const approve = (model: SetModel) => {
   }, 'status');
 };
 
-const standing = ({ set: { status, metadata } }: SetModel) =>
+const decidingCondition = ({ set: { status, metadata } }: SetModel) =>
   status?.observedGeneration === metadata.generation
     ? status?.conditions?.find(
         (one) => one.status === 'True' && one.type !== 'NodesExcluded' && one.type !== 'SelectorWarning',
@@ -208,7 +208,7 @@ async function heal(model: SetModel): Promise<void> {
       model.deliver(1000, () => 0);
       await model.reconcile();
     }
-    const found = standing(model);
+    const found = decidingCondition(model);
     const isSettled = model.nodeNames.every(
       (name) =>
         !['waiting', 'trial'].includes(model.node(name).state) &&
@@ -275,23 +275,23 @@ test('a rollout keeps its budgets, leaves no node half changed, and ends, whatev
     fc.asyncProperty(anything, anySpec, async (steps, spec) => {
       const model = await rollout(steps, spec);
       await heal(model);
-      const first = standing(model);
-      const story = () =>
+      const first = decidingCondition(model);
+      const history = () =>
         `${steps.map(({ name }) => name).join('; ')}\n${JSON.stringify([spec, model.set.status], null, 1)}`;
-      expect(['Ready', 'Stalled'], story()).toContain(first?.type);
-      expect(leftBehind(model), story()).toEqual([]);
-      if (first?.type === 'Stalled') expect(model.set.status?.waiting, story()).toMatch(/\w+/);
+      expect(['Ready', 'Stalled'], history()).toContain(first?.type);
+      expect(leftBehind(model), history()).toEqual([]);
+      if (first?.type === 'Stalled') expect(model.set.status?.waiting, history()).toMatch(/\w+/);
       if (first?.type === 'Stalled' || (model.set.status?.failedNodes ?? 0) > 0) {
         request(model, 'Retry');
         await heal(model);
       }
-      expect(model.broken, story()).toEqual([]);
-      expect(standing(model)?.type, story()).toBe('Ready');
-      expect(traces(model), story()).toEqual({});
+      expect(model.broken, history()).toEqual([]);
+      expect(decidingCondition(model)?.type, history()).toBe('Ready');
+      expect(traces(model), history()).toEqual({});
       for (const name of model.nodeNames) {
         const { claim, blocked, state } = model.node(name);
         const { updateRevision } = model.set.status!;
-        if (blocked === undefined) expect([claim?.revision, state], story()).toEqual([updateRevision, 'active']);
+        if (blocked === undefined) expect([claim?.revision, state], history()).toEqual([updateRevision, 'active']);
       }
     }),
     { seed, numRuns },
@@ -361,9 +361,9 @@ test('no cordon of ours outlives the end of a set, and no other is lifted, whate
         model.nowMs += 20_000;
         model.answer();
       }
-      const story = `${steps.map(({ name }) => name).join('; ')}; ${end.name}`;
-      expect(model.broken, story).toEqual([]);
-      expect(traces(model), story).toEqual({});
+      const history = `${steps.map(({ name }) => name).join('; ')}; ${end.name}`;
+      expect(model.broken, history).toEqual([]);
+      expect(traces(model), history).toEqual({});
     }),
     { seed, numRuns },
   );

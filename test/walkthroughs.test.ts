@@ -23,7 +23,7 @@ function pathWith(client: Client): string {
   return dir;
 }
 
-async function walk(script: string, client: Client): Promise<{ status: number | null; said: string }> {
+async function walk(script: string, client: Client): Promise<{ status: number | null; output: string }> {
   const bin = pathWith(client);
   const env = {
     ...process.env,
@@ -34,7 +34,7 @@ async function walk(script: string, client: Client): Promise<{ status: number | 
   const bash = new Program('bash', [join(import.meta.dirname, '..', 'examples', script)], { env });
   const { status } = await bash.ended;
   rmSync(bin, { recursive: true, force: true });
-  return { status, said: bash.output };
+  return { status, output: bash.output };
 }
 
 describe.skipIf(programs.isMissing)(`walkthroughs${programs.note}`, () => {
@@ -42,8 +42,8 @@ describe.skipIf(programs.isMissing)(`walkthroughs${programs.note}`, () => {
   for (const script of ['walkthrough-beta.sh', 'walkthrough-alpha.sh'])
     for (const client of chosen)
       test.concurrent(`${script} with kubectl ${client.version}`, async () => {
-        const { status, said } = await walk(script, client);
-        expect(said).toContain('All of it was as the page says');
+        const { status, output } = await walk(script, client);
+        expect(output).toContain('All of it was as the page says');
         expect(status).toBe(0);
       }, 600_000);
 });

@@ -28,7 +28,10 @@ describe('retired words', () => {
 
   test('a retired name is reported in code and not in docs', () => {
     expect(check('src/rollout/plan.ts', 'export type Standing =')).toHaveLength(1);
+    expect(check('src/cli/session.ts', "  const said = new Set(['what was said']);")).toHaveLength(1);
+    expect(check('src/cli/doctor/nodes.ts', '  said: unknown;')).toHaveLength(1);
     expect(check('docs/page.md', 'Standing orders')).toEqual([]);
+    expect(check('docs/page.md', 'a type said')).toEqual([]);
   });
 
   test('a text that must stay is not reported, and hides nothing beside it', () => {

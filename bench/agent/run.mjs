@@ -138,21 +138,21 @@ async function changes(server, dir, count) {
     processes: rig.descendants(running.pid).length,
     files: rig.filesBelow(node.dynamicDir),
   });
-  const tell = (when, { memory, descriptors, processes, files }) =>
+  const printState = (when, { memory, descriptors, processes, files }) =>
     say(`${when}: ${rig.show(memory)}; ${descriptors} descriptors, ${processes} children, ${files} files`);
   for (let i = 0; i < Math.min(20, count); i++) await change(stress, i);
   await rig.sleep(5000);
   const before = look();
-  tell('after 20 changes', before);
+  printState('after 20 changes', before);
   const from = rig.now();
   for (let i = 20; i < count; i++) {
     await change(stress, i);
-    if (i % 200 === 199) tell(`after ${i + 1} changes`, look());
+    if (i % 200 === 199) printState(`after ${i + 1} changes`, look());
   }
   const seconds = (rig.now() - from) / 1000;
   await rig.sleep(10_000);
   const after = look();
-  tell(`after ${count} changes, idle again (want <= 60 resident)`, after);
+  printState(`after ${count} changes, idle again (want <= 60 resident)`, after);
   say(`none stuck, none lost; ${(seconds / (count - 20)).toFixed(2)} s each; ${JSON.stringify(stress.done)}`);
   // A few come and go with connections and checkpoints; what leaks grows with the changes.
   const leaks = ['descriptors', 'processes', 'files'].filter((what) => after[what] > before[what] + 8);

@@ -102,15 +102,15 @@ async function startServer(dir) {
     stdio: ['ignore', 'pipe', 'ignore'],
     env,
   });
-  let said = '';
+  let output = '';
   await new Promise((resolve, reject) => {
     child.on('exit', (code) => reject(new Error(`the API server ended with ${code}`)));
     child.stdout.on('data', (text) => {
-      said += text;
-      if (/^ready$/m.test(said)) resolve();
+      output += text;
+      if (/^ready$/m.test(output)) resolve();
     });
   });
-  return { child, url: /^url: (.*)$/m.exec(said)[1], kubeconfig: /^kubeconfig: (.*)$/m.exec(said)[1] };
+  return { child, url: /^url: (.*)$/m.exec(output)[1], kubeconfig: /^kubeconfig: (.*)$/m.exec(output)[1] };
 }
 
 function adminAgent(kubeconfig) {

@@ -158,10 +158,10 @@ function connect(options: ConnectionOptions): KubeClient {
 
 /** Each text once. That the field is deprecated on servers from 1.22 to 1.25 is what relet is made for, and no news. */
 function warnOnce(): (text: string) => void {
-  const said = new Set(['spec.configSource: deprecated in v1.22, support removal is planned in v1.23']);
+  const printed = new Set(['spec.configSource: deprecated in v1.22, support removal is planned in v1.23']);
   return (text) => {
-    if (!said.has(text)) printError(`relet: the API server warns: ${text}`);
-    said.add(text);
+    if (!printed.has(text)) printError(`relet: the API server warns: ${text}`);
+    printed.add(text);
   };
 }
 

@@ -71,6 +71,6 @@ export function guardedCondition({ inForce, problems }: GuardState): GuardedCond
     };
   if (inForce === 'roles' && problems.length === 0)
     return { type, status: 'True', reason: 'PerNodeRoles', message: `${rolesOnly}${asOf}` };
-  const instead = inForce === 'roles' ? `Meanwhile ${rolesOnly}` : 'Meanwhile nodes may not report';
-  return { type, status: 'False', reason: 'GuardsMissing', message: `${problems.join(', ')}. ${instead}.` };
+  const meanwhile = inForce === 'roles' ? `Meanwhile ${rolesOnly}` : 'Meanwhile nodes may not report';
+  return { type, status: 'False', reason: 'GuardsMissing', message: `${problems.join(', ')}. ${meanwhile}.` };
 }

@@ -12,8 +12,8 @@ import { readConfigz } from './config-text.js';
 
 /** As a kubelet answers: nil and empty lists and maps are left out. */
 function configzOf(effective: KubeletConfig): string {
-  const { apiVersion: _, kind: __, ...said } = JSON.parse(encode(withoutEmpty(effective) as KubeletConfig));
-  return JSON.stringify({ kubeletconfig: said });
+  const { apiVersion: _, kind: __, ...shown } = JSON.parse(encode(withoutEmpty(effective) as KubeletConfig));
+  return JSON.stringify({ kubeletconfig: shown });
 }
 
 function withoutEmpty(value: unknown): unknown {

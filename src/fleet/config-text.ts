@@ -18,9 +18,9 @@ import { isObject } from '../json.js';
 /** From the answer of `/configz`: as it would be written by hand, with what configz hides. Throws when it is none. */
 export function readConfigz(answer: string, minor: Minor): KubeletConfig {
   const parsed = exactly(readDocument(answer).value);
-  const said = isObject(parsed) ? parsed.kubeletconfig : undefined;
-  if (!isObject(said)) throw new Error('the answer of /configz has no kubeletconfig in it');
-  const document: KubeletConfig = { ...header, ...said, ...header };
+  const shown = isObject(parsed) ? parsed.kubeletconfig : undefined;
+  if (!isObject(shown)) throw new Error('the answer of /configz has no kubeletconfig in it');
+  const document: KubeletConfig = { ...header, ...shown, ...header };
   const decoded = decode(asYaml(document), { minor, strict: false }).config;
   const read = setDefaults(decoded, minor);
   const shape = shapeOf(minor);
@@ -53,9 +53,9 @@ function exactly(value: Value): unknown {
   }
 }
 
-/** Lists and maps that are empty where their default is not. `said` is what configz shows, `read` what a kubelet makes of exactly that. */
+/** Lists and maps that are empty where their default is not. `shown` is what configz shows, `read` what a kubelet makes of exactly that. */
 function writeEmpty(
-  said: KubeletConfig,
+  shown: KubeletConfig,
   read: KubeletConfig,
   shape: StructShape,
   path: string[],
@@ -63,7 +63,7 @@ function writeEmpty(
 ): void {
   for (const [name, child] of shape.fields) {
     const field = [...path, name];
-    const [mine, theirs] = [said[name] ?? null, read[name] ?? null];
+    const [mine, theirs] = [shown[name] ?? null, read[name] ?? null];
     if (theirs === null) continue;
     if (child.kind === 'struct')
       writeEmpty((mine ?? {}) as KubeletConfig, theirs as KubeletConfig, child, field, document);

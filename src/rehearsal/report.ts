@@ -75,7 +75,7 @@ export function reportOf({ run, fleet, seed, rejections, assumptions }: ReportIn
   const { record, set, quietMs, faulty } = run;
   const { status = {} } = set;
   const recorded = [...record.nodes.values()];
-  const story = inOrder(recorded, record.order).map(rehearsed);
+  const ordered = inOrder(recorded, record.order).map(rehearsed);
   const { unavailable, inTrial, failed } = status;
   const of = (outcome: RecordedNode['outcome']) => recorded.filter((one) => one.outcome === outcome).length;
   return {
@@ -105,13 +105,13 @@ export function reportOf({ run, fleet, seed, rejections, assumptions }: ReportIn
     drains: { ...record.drains, podsMoved: run.podsMoved },
     waves: wavesOf(set, recorded),
     rejections,
-    failed: story.filter(({ outcome, reason }) => outcome === 'failed' || (outcome === 'returned' && reason)),
+    failed: ordered.filter(({ outcome, reason }) => outcome === 'failed' || (outcome === 'returned' && reason)),
     excluded: status.excluded ?? [],
     faults: faulty,
     assumptions: [...fleet.assumptions, ...assumptions],
     events: record.events.map(({ atMs, ...event }) => ({ seconds: seconds(atMs), ...event })),
     timeline: thinned(record.samples).map(({ atMs, ...counts }) => ({ seconds: seconds(atMs), ...counts })),
-    story,
+    story: ordered,
     status,
   };
 }

@@ -32,8 +32,8 @@ export const assign = (word: string, names: string[], options: AssignOptions): P
         configMap.immutable === true
           ? []
           : ['this ConfigMap is not immutable: an edit of it restarts the kubelet of every node that uses it.'];
-      const wishes = (await readNow(session, nodes)).map((now) => ({ now, target, notes }));
-      await changeTo(session, 'assign', wishes, { ...options, question: (which) => `Assign it to ${which}?` });
+      const requested = (await readNow(session, nodes)).map((now) => ({ now, target, notes }));
+      await changeTo(session, 'assign', requested, { ...options, question: (which) => `Assign it to ${which}?` });
     },
     terminalFor(options),
   );
@@ -43,13 +43,13 @@ export const reset = (names: string[], options: AssignOptions): Promise<void> =>
     options,
     async (session) => {
       const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-      const wishes = (await readNow(session, nodes)).map((now) => ({
+      const requested = (await readNow(session, nodes)).map((now) => ({
         now,
         target: { kind: 'local' } as const,
         already: 'is on its local config already',
       }));
       const question = (which: string) => `Reset ${which}?`;
-      await changeTo(session, 'reset', wishes, { ...options, question, isReturn: true });
+      await changeTo(session, 'reset', requested, { ...options, question, isReturn: true });
     },
     terminalFor(options),
   );
@@ -68,7 +68,7 @@ export const detach = (names: string[], options: AssignOptions): Promise<void> =
         throw new CannotRun(
           `relet is the parent of the kubelet on ${other.name}, not beside it (driver ${other.driver}), so there is nothing to detach; docs/install.md#uninstalling shows how to remove it`,
         );
-      const wishes = (await readNow(session, nodes)).map((now) => ({
+      const requested = (await readNow(session, nodes)).map((now) => ({
         now,
         target: { kind: 'local' } as const,
         detach: true as const,
@@ -76,7 +76,7 @@ export const detach = (names: string[], options: AssignOptions): Promise<void> =
         already: 'is detached already',
       }));
       const question = (which: string) => `Return ${which} to the local config and remove relet's files from the host?`;
-      await changeTo(session, 'detach', wishes, { ...options, question, isReturn: true });
+      await changeTo(session, 'detach', requested, { ...options, question, isReturn: true });
     },
     terminalFor(options),
   );

@@ -42,13 +42,13 @@ export interface ChangeToOptions extends ChangeVerbOptions {
 export async function changeTo(
   session: Session,
   verb: string,
-  wishes: RequestedChange[],
+  requested: RequestedChange[],
   { question, isReturn = false, ...asked }: ChangeToOptions,
 ): Promise<void> {
   const options = { ...asked, accept: acceptedBy(asked) };
-  const unchanged = wishes.filter(isUnchanged);
-  for (const wish of unchanged) printUnchanged(session, wish);
-  const wanted = wishes.filter((wish) => !unchanged.includes(wish));
+  const unchanged = requested.filter(isUnchanged);
+  for (const change of unchanged) printUnchanged(session, change);
+  const wanted = requested.filter((change) => !unchanged.includes(change));
   const nodes = unchanged.map(({ now }) => now.node);
   if (wanted.length === 0) return makeChanges(session, verb, [], options, nodes);
   const plans: Plan[] = [];
@@ -57,8 +57,8 @@ export async function changeTo(
   try {
     if (!options.takeFromSet) refuseMembers(wanted.map(({ now }) => now.node));
     const unchecked = await rejectByPolicy(session, wanted);
-    for (const wish of wanted) {
-      const planned = planChange(session, { ...wish, notes: [...(wish.notes ?? []), ...unchecked] }, options);
+    for (const change of wanted) {
+      const planned = planChange(session, { ...change, notes: [...(change.notes ?? []), ...unchecked] }, options);
       plans.push(withDrain(planned, options.drain));
     }
     session.terminal.print(planTexts(plans, session.terminal).join('\n'));
@@ -116,21 +116,24 @@ export function refuseMembers(nodes: readonly ConfiguredNode[]): void {
 }
 
 /** Throws where a field policy of the cluster does not allow a config. Returns a note where they cannot be listed. */
-async function rejectByPolicy({ client, references, signal }: Session, wishes: RequestedChange[]): Promise<string[]> {
+async function rejectByPolicy(
+  { client, references, signal }: Session,
+  requested: RequestedChange[],
+): Promise<string[]> {
   if (references.kind !== 'NodeConfig') return [];
   const policies = await listFieldPolicies(client, signal);
   if (policies === 'forbidden')
     return ["the field policies of the cluster were not checked: that needs 'list' on fieldpolicies.relet.dev."];
-  const rejections = [...byText(wishes)].flatMap(([text, nodes]) => policyRejections(policies, text, nodes));
+  const rejections = [...byText(requested)].flatMap(([text, nodes]) => policyRejections(policies, text, nodes));
   if (rejections.length === 0) return [];
   throw new CannotRun(
     `nothing was changed: the field policies of the cluster do not allow this config:\n${rejections.map((one) => `  ${rejectionText(one)}`).join('\n')}\nChange the config, or ask an administrator to change the policy ('kubectl get fieldpolicies').`,
   );
 }
 
-function byText(wishes: RequestedChange[]): Map<string, PolicedNode[]> {
+function byText(requested: RequestedChange[]): Map<string, PolicedNode[]> {
   const nodes = new Map<string, PolicedNode[]>();
-  for (const { now, target } of wishes) {
+  for (const { now, target } of requested) {
     if (target.kind === 'local') continue;
     const { name, labels } = now.node;
     const { minor, localFiles, flags } = now;

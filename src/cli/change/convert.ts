@@ -19,12 +19,12 @@ export const convert = (names: string[], options: ConvertOptions): Promise<void>
       const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
       const file = options.local === undefined ? undefined : await readConfigDocument(options.local);
       const all = await readNow(session, nodes, file && { local: file.text });
-      const wishes = all.map((now) => {
+      const requested = all.map((now) => {
         const assigned = assignedText(now);
         const already = assigned === undefined ? 'is on its local config' : 'is assigned an overlay already';
         return { now, target: newTarget(overlayFor(now, assigned)), already };
       });
-      await changeTo(session, 'convert', wishes, { ...options, question: (which) => `Convert ${which}?` });
+      await changeTo(session, 'convert', requested, { ...options, question: (which) => `Convert ${which}?` });
     },
     terminalFor(options),
   );

@@ -44,8 +44,8 @@ export const set = (words: string[], options: SetOptions): Promise<void> =>
           `nothing to set: ${guess(names) ?? "write FIELD=VALUE, as in 'relet set node-1 maxPods=150'"}`,
         );
       const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-      const wishes = (await readNow(session, nodes)).map((now) => withSettings(now, settings, options));
-      await changeTo(session, 'set', wishes, { ...options, question: (which) => `Change ${which}?` });
+      const requested = (await readNow(session, nodes)).map((now) => withSettings(now, settings, options));
+      await changeTo(session, 'set', requested, { ...options, question: (which) => `Change ${which}?` });
     },
     terminalFor(options),
   );

@@ -8,19 +8,19 @@ import { openTerminal, printError } from '../terminal/terminal.js';
 
 /** The config of a kubelet that is given none. */
 export function printDefaults(options: { kubeletVersion: KubeletVersion; output: 'yaml' | 'json' }): void {
-  const config = { ...header, ...(said(setDefaults({}, options.kubeletVersion.minor)) as object) };
+  const config = { ...header, ...(withoutEmpty(setDefaults({}, options.kubeletVersion.minor)) as object) };
   const { print } = openTerminal();
   print(options.output === 'json' ? JSON.stringify(config, null, 2) : asYaml(config));
   if (options.kubeletVersion.note !== undefined) printError(`relet: for ${options.kubeletVersion.note}`);
 }
 
-/** Without what is nil or empty: `/configz` leaves that out too, and so does a person who writes a config. */
-function said(value: unknown): unknown {
+/** Removes fields that are nil or empty: `/configz` leaves them out too, and so does a person who writes a config. */
+function withoutEmpty(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const parts = Object.entries(value)
     .filter(([, part]) => part !== null && part !== '')
-    .map(([name, part]) => [name, said(part)] as const)
+    .map(([name, part]) => [name, withoutEmpty(part)] as const)
     .filter(([, part]) => !(typeof part === 'object' && part !== null && Object.keys(part).length === 0));
   return Object.fromEntries(parts);
 }

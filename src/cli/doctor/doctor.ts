@@ -30,12 +30,12 @@ export interface DoctorOptions extends ConnectionOptions {
 export const doctor = (name: string | undefined, options: DoctorOptions): Promise<void> =>
   withSession(options, async (session) => {
     const found: Diagnosis[] = [];
-    const tell = (more: Diagnosis[]) => {
+    const report = (more: Diagnosis[]) => {
       found.push(...more);
       if (options.output === 'text')
         for (const one of byRemedy(more)) session.terminal.print(asText(one, session.terminal));
     };
-    for await (const more of diagnose(session, name)) tell(more);
+    for await (const more of diagnose(session, name)) report(more);
     if (options.output === 'json') session.terminal.print(JSON.stringify(found, null, 2));
     else session.terminal.print(`\n${summary(found)}`);
     process.exitCode = exitCodeOf(found);

@@ -153,10 +153,10 @@ describe('relet doctor', () => {
   });
 
   test('warns of pinned fields only where a config wants another value, and once for nodes alike', () => {
-    const own = { path: 'address', said: '127.0.0.1', runs: '127.0.0.1' };
-    const unsaid = { path: 'port', said: undefined, runs: 10250 };
-    const other = { path: 'maxPods', said: 70, runs: 60 };
-    expect(pinnedWithEffect([{ node: 'node-1', fields: [own, unsaid] }])).toEqual([]);
+    const own = { path: 'address', written: '127.0.0.1', runs: '127.0.0.1' };
+    const unset = { path: 'port', written: undefined, runs: 10250 };
+    const other = { path: 'maxPods', written: 70, runs: 60 };
+    expect(pinnedWithEffect([{ node: 'node-1', fields: [own, unset] }])).toEqual([]);
     const found = pinnedWithEffect(['node-1', 'node-2'].map((node) => ({ node, fields: [own, other] })));
     expect(found.map(({ what }) => what)).toEqual([
       'node-1, node-2: flags of the kubelet pin maxPods; the config has another value there, without effect',

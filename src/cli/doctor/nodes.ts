@@ -30,15 +30,15 @@ const mostAsked = 50;
 export function checkAgents(nodes: ConfiguredNode[], nowMs: number): Diagnosis[] {
   const missing = (kind: AgentPresence['kind']) => nodes.filter((node) => agentPresence(node, nowMs).kind === kind);
   const [without, silent] = [missing('NoAgent'), missing('Silent')];
-  const deaf = without.filter(({ configSource }) => configSource !== undefined).map(({ name }) => name);
+  const neverReported = without.filter(({ configSource }) => configSource !== undefined).map(({ name }) => name);
   const versions = new Map<string, string[]>();
   for (const { agentVersion, name } of nodes)
     if (agentVersion !== undefined) versions.set(agentVersion, [...(versions.get(agentVersion) ?? []), name]);
   const found: Diagnosis[] = [];
-  if (deaf.length > 0)
+  if (neverReported.length > 0)
     found.push({
       level: 'error',
-      what: `assigned a config, and nothing there ever reported about it: ${someOf(deaf)}`,
+      what: `assigned a config, and nothing there ever reported about it: ${someOf(neverReported)}`,
       remedy: "run 'relet kubelet --dynamic-config-dir=…' in front of the kubelet there, or 'relet reset' them",
     });
   const named = (some: ConfiguredNode[]) => someOf(some.map(({ name }) => name).sort(byNaturalOrder));
@@ -289,10 +289,10 @@ export async function checkPinned(session: Session, nodes: ConfiguredNode[]): Pr
     const running = await reader.askRunning(node);
     const { activeText, minor } = await reader.read(node);
     if (running === undefined || activeText === undefined || activeText === 'gone') continue;
-    const said = writtenIn(activeText, minor);
+    const written = writtenIn(activeText, minor);
     const fields = node.pinnedByFlags!.map((path) => ({
       path,
-      said: getField(said, path),
+      written: getField(written, path),
       runs: getField(running, path),
     }));
     pinned.push({ node: node.name, fields });
@@ -303,7 +303,7 @@ export async function checkPinned(session: Session, nodes: ConfiguredNode[]): Pr
 export interface PinnedField {
   path: string;
   /** The value in the payload, if any, and the value that runs nevertheless. */
-  said: unknown;
+  written: unknown;
   runs: unknown;
 }
 
@@ -321,7 +321,9 @@ function writtenIn(text: string, minor: Minor): KubeletConfig {
 export function pinnedWithEffect(pinned: readonly { node: string; fields: PinnedField[] }[]): Diagnosis[] {
   const nodesByFields = new Map<string, string[]>();
   for (const { node, fields } of pinned) {
-    const overruled = fields.filter(({ path, said, runs }) => said !== undefined && !sameValue(said, runs, path));
+    const overruled = fields.filter(
+      ({ path, written, runs }) => written !== undefined && !sameValue(written, runs, path),
+    );
     if (overruled.length === 0) continue;
     const paths = someOf(overruled.map(({ path }) => path));
     nodesByFields.set(paths, [...(nodesByFields.get(paths) ?? []), node]);

@@ -150,7 +150,7 @@ async function watch(session: Session, names: string[], format: ObjectFormat | u
   let headers = options.headers;
   const shown = new Map<string, ConfiguredNode>();
   const targets = new Targets();
-  const tell = (nodes: ConfiguredNode[]) => {
+  const printNews = (nodes: ConfiguredNode[]) => {
     const known = { nowMs: Date.now(), isOutdated: targets.isOutdated };
     const rows = nodes.filter(isWanted).map((node) => ({ node, row: rowOf(node, known, terminal, options) }));
     const news = rows.filter(({ row: { age: _, ...rest } }) => {
@@ -180,7 +180,7 @@ async function watch(session: Session, names: string[], format: ObjectFormat | u
     }
   };
   followSets(session, (sets) => {
-    if (targets.update(sets)) tell([...shown.values()]);
+    if (targets.update(sets)) printNews([...shown.values()]);
   });
   /** Only nodes that were shown are in `last`. */
   const forget = (name: string) => {
@@ -197,12 +197,12 @@ async function watch(session: Session, names: string[], format: ObjectFormat | u
       const there = new Set(present.map(({ name }) => name));
       for (const name of last.keys()) if (!there.has(name)) forget(name);
       for (const node of present) shown.set(node.name, node);
-      tell([...present].sort(byName));
+      printNews([...present].sort(byName));
     },
     onChange(node, gone) {
       if (gone) return forget(node.name);
       shown.set(node.name, node);
-      tell([node]);
+      printNews([node]);
     },
     onFailure: followServer(session),
   });

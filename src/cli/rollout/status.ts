@@ -156,7 +156,7 @@ async function follow(session: Session, first: NodeConfigSet, options: StatusOpt
       ? livePage(session)
       : undefined;
   let [last, line] = [first, ''];
-  const tell = (set: NodeConfigSet) => {
+  const update = (set: NodeConfigSet) => {
     last = set;
     page?.draw(set);
     if (page === undefined && line !== statusLine(set)) {
@@ -174,8 +174,8 @@ async function follow(session: Session, first: NodeConfigSet, options: StatusOpt
       type: nodeConfigSets,
       name,
       signal: over.signal,
-      onList: ([set]) => (set === undefined ? over.abort('deleted' satisfies End) : tell(set)),
-      onChange: (type, set) => (type === 'DELETED' ? over.abort('deleted' satisfies End) : tell(set)),
+      onList: ([set]) => (set === undefined ? over.abort('deleted' satisfies End) : update(set)),
+      onChange: (type, set) => (type === 'DELETED' ? over.abort('deleted' satisfies End) : update(set)),
       onFailure: followServer({ client, signal: over.signal, ...(page && { show: (line) => page.note(line) }) }),
     });
   } finally {

@@ -30,10 +30,10 @@ export function createNarrator(): Narrator {
   const startedMs = systemClock.monotonic();
   const seconds = () => `${((systemClock.monotonic() - startedMs) / 1000).toFixed(1)} s`;
   const inBackground = process.send !== undefined;
-  const tell = (message: Message) => void (process.connected && process.send?.(message, () => {}));
+  const send = (message: Message) => void (process.connected && process.send?.(message, () => {}));
   const say = (text: string, logged = text) => {
     print(inBackground ? `${new Date().toISOString()} ${logged}` : forScreen(text, width));
-    tell({ kind: 'line', text });
+    send({ kind: 'line', text });
   };
   let where: SystemDirectory;
   let hasDashboard = false;
@@ -68,11 +68,11 @@ export function createNarrator(): Narrator {
     onStarted(late) {
       for (const name of late) say(`  ${name.padEnd(10)}  not Ready yet; its log: ${where.node(name).log}`);
       say(nextSteps(where, { inBackground, hasDashboard }));
-      tell({ kind: 'started', late: late.length });
+      send({ kind: 'started', late: late.length });
     },
     stopping: () => say('stopping …'),
     ended: () => say(`stopped; 'relet up${dataDirFlag(where.dir)}' resumes it`),
-    failed: (why) => tell({ kind: 'failed', why }),
+    failed: (why) => send({ kind: 'failed', why }),
   };
 }
 

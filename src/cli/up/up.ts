@@ -127,12 +127,12 @@ async function start(
 ): Promise<void> {
   const { dataDir: _dir, port, fresh, detach: _detach, dashboard, dynamicKubeletConfig, ...given } = flags;
   const before = fresh ? undefined : readSystem(directory.settings);
-  const said = {
+  const requested = {
     ...given,
     ...(dynamicKubeletConfig && { nodeConfig: false }),
     ...(kubeletArgs.length > 0 && { kubeletArgs: checkFlags(kubeletArgs) }),
   };
-  const settings = decideSettings(said, before?.settings);
+  const settings = decideSettings(requested, before?.settings);
   checkProgram(settings.kubeletBinary);
   checkSettings(settings);
   const left = await stopLeftovers(directory.dir, systemClock);
@@ -155,7 +155,7 @@ async function start(
     const system = { settings, network };
     writeSystem(directory.settings, system);
     narrator.begin(directory, system, before !== undefined);
-    for (const note of notesOn(said, settings, before?.settings)) narrator.say(note);
+    for (const note of notesOn(requested, settings, before?.settings)) narrator.say(note);
     const listener: SystemListener = {
       ...narrator,
       onServer(url) {

@@ -104,11 +104,11 @@ describe('documents given to real kubelets', () => {
       if (accepted !== (real.verdict === 'accepted')) differ.push(`${id}: ${real.verdict}, but ${last}`);
       if (real.verdict === 'accepted') continue;
       if (code !== (real.stage === 'panic' ? 2 : 1)) differ.push(`${id}: exit ${code}`);
-      const said = lines.join('').replaceAll(file, '<FILE>').replaceAll(dir, '<DIR>');
+      const logged = lines.join('').replaceAll(file, '<FILE>').replaceAll(dir, '<DIR>');
       const texts = [real.message, ...(real.messageVariants ?? [])].map((text) =>
         real.stage === 'panic' ? text : JSON.stringify(text).slice(1, -1),
       );
-      if (!texts.some((text) => said.includes(text))) differ.push(`${id}: ${texts[0]}\n   but ${said}`);
+      if (!texts.some((text) => logged.includes(text))) differ.push(`${id}: ${texts[0]}\n   but ${logged}`);
     }
     expect(settled.length).toBeGreaterThan(300);
     expect(differ).toEqual([]);

@@ -17,7 +17,7 @@ describe('settings', () => {
     expect(nodeNames(3)).toEqual(['node-1', 'node-2', 'node-3']);
   });
 
-  test('what was said before holds until something else is said', () => {
+  test('settings of before hold until others are requested', () => {
     const before = decideSettings({ nodes: 5, trialDuration: '5s', nodeConfigAccess: 'manual' }, undefined);
     expect(decideSettings({ trialDuration: '1m' }, before)).toMatchObject({
       nodes: 5,
@@ -75,11 +75,11 @@ describe('the command of a node', () => {
     healthzPort: 10248,
     metricsPort: 10269,
   };
-  const plan = (said: object): NodePlan => ({
+  const plan = (requested: object): NodePlan => ({
     name: 'node-2',
     index: 1,
     paths: new SystemDirectory('/d').node('node-2'),
-    settings: decideSettings(said, undefined),
+    settings: decideSettings(requested, undefined),
     network,
     serverUrl: 'https://127.0.0.1:6443',
     caFile: '/d/pki/ca.crt',

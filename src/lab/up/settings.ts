@@ -23,8 +23,8 @@ export interface Settings {
   kubeletArgs: string[];
 }
 
-/** As the command line says it: what is absent was not said. */
-export type Said = Partial<Settings>;
+/** Settings of the command line: only the flags that were given. */
+export type RequestedSettings = Partial<Settings>;
 
 export interface System {
   settings: Settings;
@@ -41,16 +41,16 @@ const standard: Settings = {
 };
 
 /** Throws CannotRun for what cannot be done together. */
-export function decideSettings(said: Said, remembered: Settings | undefined): Settings {
+export function decideSettings(requested: RequestedSettings, remembered: Settings | undefined): Settings {
   // Directories written before the mode was recorded were all made for DKC.
-  const settings = { ...standard, ...(remembered && { nodeConfig: false }), ...remembered, ...said };
+  const settings = { ...standard, ...(remembered && { nodeConfig: false }), ...remembered, ...requested };
   if (remembered?.nodeConfig && !settings.nodeConfig)
     throw new CannotRun(
       '--dynamic-kubelet-config: this directory uses NodeConfigs, and its nodes would keep following them; start over with --fresh, or give another directory with --data-dir',
     );
   const isReal = settings.kubeletBinary !== 'hollow';
   // A real kubelet wants the machine for itself; two of them would fight over its cgroups.
-  if (isReal && (said.nodes ?? 1) > 1)
+  if (isReal && (requested.nodes ?? 1) > 1)
     throw new CannotRun('--kubelet-binary: one machine is one node for a real kubelet; leave --nodes out');
   return { ...settings, nodes: isReal ? 1 : settings.nodes };
 }
@@ -64,10 +64,10 @@ export function checkSettings({ initConfigDir }: Settings): void {
 }
 
 /** Returns notes on an existing directory for the person who starts it again. */
-export function notesOn(said: Said, settings: Settings, remembered: Settings | undefined): string[] {
+export function notesOn(requested: RequestedSettings, settings: Settings, remembered: Settings | undefined): string[] {
   if (remembered === undefined) return [];
   const notes: string[] = [];
-  if (!settings.nodeConfig && said.nodeConfig === undefined)
+  if (!settings.nodeConfig && requested.nodeConfig === undefined)
     notes.push(
       'this directory was made with --dynamic-kubelet-config: the reference to a config is in the Node, as before Kubernetes 1.22; --node-config switches it to NodeConfigs',
     );

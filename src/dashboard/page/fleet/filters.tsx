@@ -5,31 +5,31 @@ import { stateOrder } from '../parts/signs.js';
 import { StateSign } from '../parts/state-badge.js';
 import { setQuery } from '../router.js';
 import {
+  alwaysShown,
   type Choice,
   type Counts,
   choices,
   type FleetQuery,
   flags,
   groupings,
-  mainStandings,
   none,
-  standings,
+  overallStates,
   valuesOf,
 } from './fleet-view.js';
 
 const number = (value: number) => value.toLocaleString('en');
 
 /** The answer in a few figures, each a filter. */
-export function Standings({ counts, query }: { counts: Counts; query: FleetQuery }) {
+export function OverallStates({ counts, query }: { counts: Counts; query: FleetQuery }) {
   return (
-    <fieldset class="standings">
-      <legend class="visually-hidden">Nodes by standing</legend>
-      {standings
-        .filter((standing) => mainStandings.includes(standing) || counts.standings[standing] > 0)
-        .map((standing) => (
-          <Toggle key={standing} name={standing} query={query} count={counts.standings[standing]}>
-            <strong>{number(counts.standings[standing])}</strong>
-            <span>{standing}</span>
+    <fieldset class="overall-states">
+      <legend class="visually-hidden">Nodes by overall state</legend>
+      {overallStates
+        .filter((state) => alwaysShown.includes(state) || counts.overall[state] > 0)
+        .map((state) => (
+          <Toggle key={state} name={state} query={query} count={counts.overall[state]}>
+            <strong>{number(counts.overall[state])}</strong>
+            <span>{state}</span>
           </Toggle>
         ))}
     </fieldset>

@@ -8,7 +8,7 @@ import { StateBadge } from '../parts/state-badge.js';
 import { place, setQuery } from '../router.js';
 import { me } from '../session.js';
 import { Cells } from './cells.js';
-import { Filters, Standings } from './filters.js';
+import { Filters, OverallStates } from './filters.js';
 import { isLoaded, rowOf, rowsByName, rowsVersion } from './fleet-store.js';
 import { type ColumnName, countRows, flagsOf, groupRows, readQuery, select } from './fleet-view.js';
 import { NodeGrid, rowHeight } from './node-grid.js';
@@ -44,7 +44,7 @@ function Fleet() {
     return select(rows.value, query.value);
   });
   const groups = useComputed(() => groupRows(shown.value, query.value.group));
-  useTroubleAnnounced(() => counts.value.standings['in trouble']);
+  useTroubleAnnounced(() => counts.value.overall['in trouble']);
 
   const total = counts.value.total;
   if (total === 0) return <NoNodes />;
@@ -58,7 +58,7 @@ function Fleet() {
             ? nodes(total)
             : `${shown.value.length.toLocaleString('en')} of ${nodes(total)}`}
         </PageTitle>
-        <Standings counts={counts.value} query={query.value} />
+        <OverallStates counts={counts.value} query={query.value} />
       </div>
       <Filters counts={counts.value} query={query.value} rows={rows.value} text={place.value.query.get('q') ?? ''} />
       {shown.value.length === 0 ? (

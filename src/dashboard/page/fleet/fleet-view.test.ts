@@ -1,7 +1,7 @@
 /** The fleet for a query: the same rows for cells and table, each counted once. */
 import { describe, expect, test } from 'vitest';
 import { anyRow as node } from '../../../../test/rig/fleet-row.js';
-import { countRows, groupRows, readQuery, select, standingOf, valuesOf } from './fleet-view.js';
+import { countRows, groupRows, overallStateOf, readQuery, select, valuesOf } from './fleet-view.js';
 
 const fleet = [
   node('cpu-1', { state: 'local', assigned: 'local', since: 5, zone: 'b' }),
@@ -43,16 +43,16 @@ test('groups are in the order of their titles, nodes without a value last', () =
   expect(groupRows([], 'none')).toEqual([]);
 });
 
-test('every node has one state and one standing; flags are counted beside them', () => {
-  const { total, states, standings: standing, flags } = countRows(fleet);
+test('every node has one state and one overall state; flags are counted beside them', () => {
+  const { total, states, overall, flags } = countRows(fleet);
   const sum = (counts: Record<string, number>) => Object.values(counts).reduce((a, b) => a + b, 0);
-  expect([total, sum(states), sum(standing)]).toEqual([5, 5, 5]);
-  expect(standing).toMatchObject({ 'on target': 1, 'in trial': 1, held: 1, 'not ready': 1, 'in trouble': 1 });
+  expect([total, sum(states), sum(overall)]).toEqual([5, 5, 5]);
+  expect(overall).toMatchObject({ 'on target': 1, 'in trial': 1, held: 1, 'not ready': 1, 'in trouble': 1 });
   expect(flags).toEqual({ 'not ready': 1, held: 1, 'taken from its set': 1 });
 });
 
 test('a node that runs its config and reports an error is in trouble', () => {
-  expect(countRows([node('x', { error: 'the ConfigMap cannot be read' })]).standings['in trouble']).toBe(1);
+  expect(countRows([node('x', { error: 'the ConfigMap cannot be read' })]).overall['in trouble']).toBe(1);
 });
 
 test.each([
@@ -62,8 +62,8 @@ test.each([
   ['has an agent that is silent', { state: 'silent' }, 'silent'],
   ['is not ready', { ready: false }, 'not ready'],
   ['is held', { held: true }, 'held'],
-] as const)('a node that %s', (_what, changes, standing) => {
-  expect(standingOf(node('x', changes))).toBe(standing);
+] as const)('a node that %s', (_what, changes, overall) => {
+  expect(overallStateOf(node('x', changes))).toBe(overall);
 });
 
 test('the values to choose from have each value once, and one for nodes that have none', () => {

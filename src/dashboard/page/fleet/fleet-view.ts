@@ -19,7 +19,7 @@ export const flagsOf = (row: Row): Flag[] => flags.filter((flag) => flagTests[fl
  * Every node is in exactly one of them. An error puts it in trouble whatever its state is. On target: it runs what it should, and that is
  * known; where a set has it, the revision that the set wants.
  */
-export const standings = [
+export const overallStates = [
   'on target',
   'in trial',
   'waiting',
@@ -30,9 +30,9 @@ export const standings = [
   'no agent',
   'in trouble',
 ] as const;
-export type MainState = (typeof standings)[number];
+export type OverallState = (typeof overallStates)[number];
 
-export function standingOf({ state, error, ready, held }: Row): MainState {
+export function overallStateOf({ state, error, ready, held }: Row): OverallState {
   if (error !== '' || state === 'rejected' || state === 'rolled back') return 'in trouble';
   if (state === 'no agent' || state === 'silent') return state;
   if (!ready) return 'not ready';
@@ -42,7 +42,7 @@ export function standingOf({ state, error, ready, held }: Row): MainState {
 }
 
 /** Those that are shown although no node is in them: the answer to the first question. */
-export const mainStandings: readonly MainState[] = ['on target', 'in trial', 'waiting', 'in trouble'];
+export const alwaysShown: readonly OverallState[] = ['on target', 'in trial', 'waiting', 'in trouble'];
 
 export const groupings = ['set', 'zone', 'config', 'kubelet', 'none'] as const;
 export type Grouping = (typeof groupings)[number];
@@ -88,10 +88,10 @@ export function readQuery(query: URLSearchParams): FleetQuery {
 /** Value of a row that a filter or a group compares. */
 export const choiceOf = (row: Row, by: Choice): string => (by === 'config' ? row.assigned : row[by]) || none;
 
-/** Any of the states, standings and flags that were chosen. */
+/** Any of the states, overall states and flags that were chosen. */
 function hasState(row: Row, states: string[]): boolean {
   return states.some(
-    (state) => row.state === state || standingOf(row) === state || flagTests[state as Flag]?.(row) === true,
+    (state) => row.state === state || overallStateOf(row) === state || flagTests[state as Flag]?.(row) === true,
   );
 }
 
@@ -160,7 +160,7 @@ export function groupRows(rows: Row[], grouping: Grouping): Group[] {
 
 export interface Counts {
   total: number;
-  standings: Record<MainState, number>;
+  overall: Record<OverallState, number>;
   states: Record<RowState, number>;
   flags: Record<Flag, number>;
 }
@@ -168,9 +168,9 @@ export interface Counts {
 export function countRows(rows: readonly Row[]): Counts {
   const zeros = <Name extends string>(names: readonly Name[]) =>
     Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
-  const counts = { total: rows.length, standings: zeros(standings), states: zeros(stateOrder), flags: zeros(flags) };
+  const counts = { total: rows.length, overall: zeros(overallStates), states: zeros(stateOrder), flags: zeros(flags) };
   for (const row of rows) {
-    counts.standings[standingOf(row)]++;
+    counts.overall[overallStateOf(row)]++;
     counts.states[row.state]++;
     for (const flag of flagsOf(row)) counts.flags[flag]++;
   }
