@@ -6,11 +6,10 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { readOptions } from './usage.mjs';
 
-const words = process.argv.slice(2);
-const at = words.indexOf('--seed');
-const [, given] = at < 0 ? [] : words.splice(at, 2);
-const seed = Number(given ?? Date.now() % 100_000);
+const { values, positionals: words } = readOptions({ options: { seed: { type: 'string' } }, allowPositionals: true });
+const seed = Number(values.seed ?? Date.now() % 100_000);
 const count = /^\d+$/.test(words[0] ?? '') ? Number(words.shift()) : 50;
 const dir = mkdtempSync(join(tmpdir(), 'relet-alone-'));
 

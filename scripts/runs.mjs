@@ -11,7 +11,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, chmodSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readOptions } from './usage.mjs';
 
 const root = join(import.meta.dirname, '..');
 const usual = [...Array(5).fill('quiet'), 'busy', 'busy', 'build', 'node22', 'node24'];
@@ -87,7 +87,7 @@ function run(kind, at, out) {
   };
 }
 
-const { values, positionals } = parseArgs({ options: { out: { type: 'string' } }, allowPositionals: true });
+const { values, positionals } = readOptions({ options: { out: { type: 'string' } }, allowPositionals: true });
 const out = resolve(values.out ?? `/tmp/relet-runs-${process.pid}`);
 mkdirSync(out, { recursive: true });
 const runs = [];

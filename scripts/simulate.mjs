@@ -1,6 +1,6 @@
 /**
- * Runs fault schedules by seed against the promises of docs/reliability.md: npm run simulate -- [--seed S] [--from N] [--runs N]
- * [--mutation NAME | --mutations [--only NAME,…]] [--keep-going] [--history]. Seeds are S-1, S-2 and so on.
+ * `npm run simulate -- [--seed S] [--from N] [--runs N] [--mutation NAME | --mutations [--only NAME,…]] [--keep-going] [--history]`:
+ * runs fault schedules by seed against the promises of docs/reliability.md. Seeds are S-1, S-2 and so on.
  *
  * A failure is printed with its seed, the commit and a shortened history, or with --history with all of it, and ends the run; with
  * --keep-going only its seed and what was broken are printed. --mutations takes safety lines out of the product, one at a time.
@@ -9,11 +9,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
 import { mutated, mutations } from './mutations.mjs';
+import { readOptions } from './usage.mjs';
 
 const root = join(import.meta.dirname, '..');
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     seed: { type: 'string', default: '1' },
     from: { type: 'string', default: '1' },
