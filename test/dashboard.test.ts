@@ -479,11 +479,14 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     }
   });
 
-  test('on a phone nothing is wider than the screen', async () => {
+  test('on a phone nothing is wider than the screen, and the navigation shows all pages', async () => {
     await page.setViewportSize({ width: 360, height: 740 });
+    const hidden =
+      "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('header nav'))";
     for (const path of pages) {
       await open(path);
       expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(360);
+      expect(await page.evaluate(hidden), path).toBe(0);
     }
     await page.setViewportSize({ width: 1280, height: 800 });
   });
