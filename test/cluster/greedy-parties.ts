@@ -22,26 +22,37 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
     const nodeA = () => scene.cluster.client('system:node:node-a');
     const refused = (promise: Promise<unknown>) => expect(promise).rejects.toSatisfy(isForbidden);
 
-    test('an operator and a viewer read events where those of Nodes are, and nowhere else', async () => {
-      const { admin, cluster } = scene;
+    const bindRole = (role: string, namespace: string, names: readonly string[]) => {
       const rbac = 'rbac.authorization.k8s.io';
-      const roleRef = { apiGroup: rbac, kind: 'Role', name: 'relet:node-events' };
-      const subjects = ['operator', 'viewer'].map((name) => ({ kind: 'User', apiGroup: rbac, name }));
-      const binding = {
-        apiVersion: `${rbac}/v1`,
-        kind: 'RoleBinding',
-        metadata: { name: 'readers' },
-        roleRef,
-        subjects,
-      };
-      await admin.create(roleBindings, { namespace: 'default' }, binding);
-      for (const name of ['operator', 'viewer'] as const) {
-        const client = cluster.client(name);
+      const roleRef = { apiGroup: rbac, kind: 'Role', name: role };
+      const subjects = names.map((name) => ({ kind: 'User', apiGroup: rbac, name }));
+      const metadata = { name: 'readers' };
+      const binding = { apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata, roleRef, subjects };
+      return scene.admin.create(roleBindings, { namespace }, binding);
+    };
+
+    test('an operator and a viewer read events where those of Nodes are, and nowhere else', async () => {
+      const people = ['operator', 'viewer'] as const;
+      await bindRole('relet:node-events', 'default', people);
+      for (const name of people) {
+        const client = scene.cluster.client(name);
         const readsEvents = () => client.list(events, { namespace: 'default' }).then(Boolean, () => false);
         await until('bound', readsEvents);
         await refused(client.list(events, { namespace: 'relet-system' }));
         await refused(client.list(events));
       }
+    });
+
+    test('a viewer who may read configs reads them by name, lists none, and reads no other namespace', async () => {
+      await scene.newConfig('for-viewers', 'maxPods: 50');
+      const config = { namespace: 'relet-system', name: 'for-viewers' };
+      const viewer = scene.cluster.client('viewer');
+      await refused(viewer.get(configMaps, config));
+      await bindRole('relet:config-reader', 'relet-system', ['viewer']);
+      await until('bound', () => viewer.get(configMaps, config).then(Boolean, () => false));
+      await refused(viewer.list(configMaps, { namespace: 'relet-system' }));
+      await refused(viewer.delete(configMaps, config));
+      await refused(viewer.get(configMaps, { namespace: 'default', name: 'kube-root-ca.crt' }));
     });
 
     test('a NodeConfig for a name without a Node is granted nothing until the Node registers', async () => {
