@@ -3,8 +3,12 @@
 export function copy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copy) as T;
-  const target: Record<string, unknown> = {};
-  for (const [key, child] of Object.entries(value)) setOwn(target, key, copy(child));
+  // A spread copies a large map at once, own `__proto__` included; setting each key is several times slower.
+  const target = { ...(value as Record<string, unknown>) };
+  for (const key of Object.keys(target)) {
+    const child = target[key];
+    if (typeof child === 'object' && child !== null) setOwn(target, key, copy(child));
+  }
   return target as T;
 }
 

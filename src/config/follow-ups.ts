@@ -8,6 +8,8 @@ import { type Finding, fieldOf, parentPath } from './model.js';
 export class Doubts {
   private readonly paths = new Set<string>();
   private readonly names = new Set<string>();
+  /** Names that were added, also those that are not looked for. */
+  private readonly seen = new Set<string>();
   /** In lower case, and the most words between dots that one of them has. */
   private readonly mentions = new Set<string>();
   private mostWords = 1;
@@ -17,10 +19,12 @@ export class Doubts {
     if (path === '' || this.paths.has(path)) return;
     this.paths.add(path);
     this.addName(fieldOf(path));
-    this.addName(/^featureGates\[(\w+)\]$/.exec(path)?.[1] ?? '');
+    if (path.startsWith('featureGates[')) this.addName(/^featureGates\[(\w+)\]$/.exec(path)?.[1] ?? '');
   }
 
   private addName(name: string): void {
+    if (this.seen.has(name)) return;
+    this.seen.add(name);
     // Fields such as address and logging are ordinary words in messages about others.
     if (!/^(port|\w*[A-Z.][\w.]*)$/.test(name)) return;
     this.names.add(name);

@@ -78,8 +78,12 @@ export function isGateOn(name: string, chosen: Gates, minor: Minor): boolean {
 export function settle(layers: readonly Gates[], minor: Minor): ReadonlyMap<string, boolean> {
   const settled = new Map<string, boolean>();
   for (const layer of layers) {
-    for (const [name, value] of Object.entries(layer)) if (!isGroup(name)) settled.set(name, value);
-    for (const [name, value] of Object.entries(layer)) if (isGroup(name)) settleGroup(name, value, settled, minor);
+    const groups: [string, boolean][] = [];
+    // Names that no kubelet knows are not looked up.
+    for (const [name, value] of Object.entries(layer))
+      if (isGroup(name)) groups.push([name, value]);
+      else if (gateNames().has(name)) settled.set(name, value);
+    for (const [name, value] of groups) settleGroup(name, value, settled, minor);
   }
   return settled;
 }

@@ -22,7 +22,7 @@ export function mergeFields(base: KubeletConfig, over: KubeletConfig, shape: Str
 
 /** Own properties whatever their names. */
 export function mergeKeys(base: KubeletConfig, over: KubeletConfig): KubeletConfig {
-  return Object.fromEntries([...Object.entries(copy(base)), ...Object.entries(copy(over))]);
+  return { ...copy(base), ...copy(over) };
 }
 
 /** Changes `config`. True where there was something to remove. */

@@ -122,7 +122,10 @@ export const pods: Entries = {
     cases: [
       {
         when: 'only added to',
-        applies: ({ before, after }) => strings(before).every((pattern) => strings(after).includes(pattern)),
+        applies: ({ before, after }) => {
+          const allowed = new Set(strings(after));
+          return strings(before).every((pattern) => allowed.has(pattern));
+        },
         risk: 'Pods of this node may set more of the kernel. A malformed pattern stops the kubelet at start.',
       },
       ...rejecting({
