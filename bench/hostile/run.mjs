@@ -41,6 +41,7 @@ export { upgradeCheck } from './src/config/upgrade-check.js';
 export { isOverlay } from './src/config/overlay.js';
 export { answerFor, drainNeed } from './src/rollout/impact.js';
 export { sameMeaning } from './src/fleet/payload.js';
+export { readDocument } from './src/config/document.js';
 `;
   const banner = { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" };
   const target = { platform: 'node', format: 'esm', target: 'node20' };
@@ -126,12 +127,19 @@ function cpuMs() {
   }
 }
 
+/** The documents that were read last stay parsed; a text that comes for the first time does not find them. */
+let forgotten = 0;
+function forgetDocuments() {
+  for (let i = 0; i < 8; i++) relet.readDocument(`forget: ${forgotten++}\n`);
+}
+
 /** The best of some runs, in CPU time, which a busy machine stretches least; of a run the longest slice. Throwing is an answer too. */
 async function measure([work, ...args], kubelets) {
   let best = Number.POSITIVE_INFINITY;
   const began = performance.now();
   let outcome = '';
   for (let run = 0; run < 5 && (run === 0 || performance.now() - began < 1500); run++) {
+    forgetDocuments();
     let longest = 0;
     let from = cpuMs();
     const newSlice = () => {

@@ -13,6 +13,7 @@ import { applyFlags, type FlagError, flagAt, readCommandLine } from './flags.js'
 import { Doubts } from './follow-ups.js';
 import { forecast } from './forecast.js';
 import { placeCertificate, resolvePaths } from './host-paths.js';
+import { listed } from './listed.js';
 import {
   type CommandLine,
   type Finding,
@@ -187,7 +188,7 @@ function conclude(steps: readonly Step[], positions: Positions): CheckResult {
     verdict: refusal?.verdict ?? 'accepted',
     message: refusal?.message ?? '',
     startup: fails ? 'fails' : 'ok',
-    findings: place(findings, positions).sort(byPlace),
+    findings: place(listed(findings), positions).sort(byPlace),
   };
 }
 

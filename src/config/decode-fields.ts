@@ -27,7 +27,7 @@ export interface FieldsResult {
   unknown: StrictNote[];
   duplicate: StrictNote[];
   /** The kubelet's words for unknown and duplicate fields, in its order. */
-  strict: string[];
+  strict(): string[];
 }
 
 export interface StrictNote {
@@ -48,7 +48,7 @@ export function decodeFields(document: Value, shape: StructShape, minor: Minor):
     message: decoder.ending ?? decoder.firstNote,
     unknown: decoder.unknown,
     duplicate: decoder.duplicate,
-    strict: [...decoder.strict],
+    strict: () => [...new Set(decoder.notes.map(({ kind, name }) => `${kind} field ${goQuote(name)}`))],
   };
 }
 
@@ -57,7 +57,7 @@ class FieldDecoder {
   readonly errors: Finding[] = [];
   readonly unknown: StrictNote[] = [];
   readonly duplicate: StrictNote[] = [];
-  readonly strict = new Set<string>();
+  readonly notes: { kind: string; name: string }[] = [];
   ending: string | undefined;
   firstNote: string | undefined;
   private readonly minor: Minor;
@@ -229,7 +229,7 @@ class FieldDecoder {
   private noteStrict(kind: 'unknown' | 'duplicate', name: string, at: Position, path: string, within?: StructShape) {
     const field = childPath(path, name, 'field');
     this[kind].push({ path: field, name, at, ...(within && { within }) });
-    this.strict.add(`${kind} field ${goQuote(this.minor < 24 ? name : field)}`);
+    this.notes.push({ kind, name: this.minor < 24 ? name : field });
   }
 }
 

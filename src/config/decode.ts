@@ -4,9 +4,10 @@ import type { Duplicate } from '../go/yaml/compose.js';
 import type { Value } from '../go/yaml/value.js';
 import { convertAlpha } from './alpha.js';
 import { decodeFields, type FieldsResult, type StrictNote } from './decode-fields.js';
-import { DocumentError, readDocument } from './document.js';
+import { type Document, DocumentError, readDocument } from './document.js';
 import { fieldAt, fieldsOf } from './fields.js';
 import { type Identity, type IdentityError, identify, isAlpha, isMeant } from './identity.js';
+import { moreFindings, mostListed } from './listed.js';
 import { type Finding, type KubeletConfig, knownMinor, type Minor, type Position, type Positions } from './model.js';
 import { shapeOf } from './shape.js';
 import { deeper, nearest } from './suggest.js';
@@ -27,7 +28,7 @@ export interface Decoded {
   /** Paths of fields that this minor does not have. */
   unknown: readonly string[];
   /** Why the kubelet fell back to lenient decoding, as it logs it; '' when it did not. */
-  lenientReason: string;
+  readonly lenientReason: string;
   /** The document was of v1alpha1 and has been converted; kubelets from 1.11 on would not read the original. */
   isAlpha: boolean;
 }
@@ -61,7 +62,8 @@ export function decode(text: string, { minor, file = 'kubelet.yaml', strict = tr
 }
 
 function decodeText(text: string, minor: Minor, strict: boolean, prefix: string): Decoded {
-  const { value: document, duplicates, ignoredAt } = readDocument(text, minor);
+  const read = readDocument(text, minor);
+  const { value: document, ignoredAt } = read;
   const { identity, errors } = identify(document, text, minor);
   const [first] = errors;
   if (first !== undefined && !isReadable(document, identity, minor)) throw refusal(prefix, [first]);
@@ -73,12 +75,14 @@ function decodeText(text: string, minor: Minor, strict: boolean, prefix: string)
     config: fields.config,
     findings: [
       ...converted.findings,
-      ...strictFindings(fields, duplicates, minor, strict),
+      ...strictFindings(fields, read, minor, strict),
       ...(ignoredAt === undefined ? [] : [ignored(ignoredAt)]),
     ],
     positions: fields.positions,
     unknown: fields.unknown.map(({ path }) => path),
-    lenientReason: minor < 17 ? '' : strictError(fields, duplicates),
+    get lenientReason() {
+      return minor < 17 ? '' : strictError(fields, read.duplicates);
+    },
     isAlpha: alpha,
   };
   if (first !== undefined) throw refusal(prefix, errors, fields.errors, decoded);
@@ -98,7 +102,7 @@ function refusal(prefix: string, errors: IdentityError[], others: Finding[] = []
 }
 
 function strictError(fields: FieldsResult, duplicates: readonly Duplicate[]): string {
-  const parts = [...fields.strict];
+  const parts = fields.strict();
   if (duplicates.length > 0) {
     const lines = duplicates.map(({ line, message }) => `  line ${line}: ${message}`);
     parts.unshift(`yaml: unmarshal errors:\n${lines.join('\n')}`);
@@ -107,8 +111,8 @@ function strictError(fields: FieldsResult, duplicates: readonly Duplicate[]): st
 }
 
 export function strictFindings(
-  fields: FieldsResult,
-  duplicates: readonly Duplicate[],
+  fields: Pick<FieldsResult, 'duplicate' | 'unknown'>,
+  { duplicates, moreDuplicates = 0 }: Pick<Document, 'duplicates' | 'moreDuplicates'>,
   minor: Minor,
   strict: boolean,
 ): Finding[] {
@@ -119,17 +123,22 @@ export function strictFindings(
     ...duplicates.map(({ path, at }) => ({ path: path.join('.'), name: path[path.length - 1]!, at })),
     ...fields.duplicate,
   ];
+  const repeatedFindings = repeated.slice(0, mostListed).map(({ path, name, at }): Finding => {
+    const message = `duplicate field ${goQuote(name)}: ${strict ? 'remove one' : 'the last one counts'}`;
+    return { severity, source, path, ...at, message };
+  });
+  const unknownFindings = fields.unknown.slice(0, mostListed).map((note, index): Finding => {
+    const message = unknownField(note, minor, index < maxGuesses);
+    return { severity, source, path: note.path, ...note.at, message };
+  });
   return [
-    ...repeated.map(({ path, name, at }): Finding => {
-      const message = `duplicate field ${goQuote(name)}: ${strict ? 'remove one' : 'the last one counts'}`;
-      return { severity, source, path, ...at, message };
-    }),
-    ...fields.unknown.map((note, index): Finding => {
-      const message = unknownField(note, minor, index < maxGuesses);
-      return { severity, source, path: note.path, ...note.at, message };
-    }),
+    ...withMore(repeatedFindings, repeated.length + moreDuplicates),
+    ...withMore(unknownFindings, fields.unknown.length),
   ];
 }
+
+const withMore = (findings: Finding[], count: number): Finding[] =>
+  count > findings.length ? [...findings, moreFindings(count - findings.length, findings.at(-1)!)] : findings;
 
 /** A guess costs a look at every field; a document of unknown fields alone must not cost minutes. */
 const maxGuesses = 50;

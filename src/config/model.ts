@@ -49,6 +49,8 @@ export interface Finding {
   remedy?: string;
   /** The kubelet would start, and a cgroup of the host would get less than it uses now. */
   starvesHost?: true;
+  /** Stands for so many findings that are not listed. */
+  more?: number;
 }
 
 /** Content of a KubeletConfigurationOverlay. */

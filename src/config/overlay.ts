@@ -18,8 +18,9 @@ import { formatPath, leavesOf } from './field-path.js';
 import { fields } from './fields.js';
 import { header, overlayHeader } from './header.js';
 import { identify } from './identity.js';
+import { countOf, listed } from './listed.js';
 import { type Finding, getField, knownMinor, type Minor, newestMinor, type Overlay, type Positions } from './model.js';
-import { FieldWordError, findField } from './set-field.js';
+import { pathOfField, unknownFieldMessage } from './set-field.js';
 import { shapeOf } from './shape.js';
 import { unknownKey } from './unset-key.js';
 
@@ -95,7 +96,7 @@ export function decodeOverlay(text: string, options: DecodeOverlayOptions): Deco
 export function readOverlay(text: string, options: DecodeOverlayOptions): DecodedOverlay & { error?: DecodeError } {
   const decoder = new OverlayDecoder(knownMinor(options.minor), options.strict !== false, options.strictKeys === true);
   decoder.text(text);
-  const findings = decoder.findings.sort((a, b) => a.line! - b.line! || a.column! - b.column!);
+  const findings = listed(decoder.findings).sort((a, b) => a.line! - b.line! || a.column! - b.column!);
   const errors = findings.filter(({ severity }) => severity === 'error');
   const decoded = { overlay: decoder.overlay, findings, positions: decoder.positions };
   return errors.length === 0
@@ -117,7 +118,8 @@ export function encodeOverlay({ config, unset }: Overlay): string {
 function inOneLine(errors: readonly Finding[], file = 'overlay'): string {
   const [{ path, message, line, column }, ...others] = errors as [Finding, ...Finding[]];
   const end = /[.?]$/.test(message) ? '' : '.';
-  const more = others.length === 0 ? '' : `${end} ${others.length} more error${others.length === 1 ? '' : 's'}`;
+  const count = countOf(others);
+  const more = count === 0 ? '' : `${end} ${count} more error${count === 1 ? '' : 's'}`;
   const field = path === '' || message.includes(path) ? '' : `${path}: `;
   return `cannot decode overlay: ${file}:${line}:${column}: ${field}${message}${more}`;
 }
@@ -150,7 +152,7 @@ class OverlayDecoder {
     }
   }
 
-  private document({ value, duplicates, ignoredAt }: Document): void {
+  private document({ value, duplicates, moreDuplicates = 0, ignoredAt }: Document): void {
     if (value.kind !== 'object') {
       this.error('', value.at, 'an overlay is a mapping with apiVersion, kind, config and unset');
       return;
@@ -162,7 +164,7 @@ class OverlayDecoder {
       ...twice,
       path: twice.path[0] === 'config' && twice.path.length > 1 ? twice.path.slice(1) : twice.path,
     }));
-    this.config(parts.get('config') ?? { kind: 'null', at: value.at }, inConfig);
+    this.config(parts.get('config') ?? { kind: 'null', at: value.at }, { duplicates: inConfig, moreDuplicates });
     this.unset(parts.get('unset') ?? { kind: 'null', at: value.at });
     if (ignoredAt) this.forgivable('', ignoredAt, 'only the first document is read; what begins here has no effect');
   }
@@ -189,7 +191,7 @@ class OverlayDecoder {
     }
   }
 
-  private config(value: Value, duplicates: Document['duplicates']): void {
+  private config(value: Value, duplicates: Pick<Document, 'duplicates' | 'moreDuplicates'>): void {
     if (value.kind !== 'object' && value.kind !== 'null') {
       this.error('', value.at, `config must be a mapping of KubeletConfiguration fields, not ${value.kind}`);
       return;
@@ -243,13 +245,9 @@ class OverlayDecoder {
   }
 
   private unsetPath(name: string, at: Position): void {
-    let parts: string[];
-    try {
-      parts = findField(name, this.minor, { guess: this.unknownPaths < maxGuesses }).path;
-    } catch (error) {
-      if (!(error instanceof FieldWordError)) throw error;
-      this.unknownPaths++;
-      this.forgivable(name, at, error.message);
+    const parts = pathOfField(name, this.minor);
+    if (parts === undefined) {
+      this.forgivable(name, at, unknownFieldMessage(name, this.minor, { guess: this.unknownPaths++ < maxGuesses }));
       return;
     }
     const path = formatPath(parts, this.minor);

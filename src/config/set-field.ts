@@ -78,7 +78,20 @@ export function withSetting(document: KubeletConfig, { path, value }: FieldSetti
  * Follows the dots as far as there are fields; behind a map everything that is left is its key, dots and all. Throws
  * FieldWordError; a guess at what was meant costs a look at every field.
  */
-export function findField(name: string, minor: Minor, { guess = true } = {}): { path: string[]; shape: Shape } {
+export function findField(name: string, minor: Minor): { path: string[]; shape: Shape } {
+  const { path, shape, unknown } = follow(name, minor);
+  if (unknown !== undefined) throw new FieldWordError(unknownFieldMessage(name, minor));
+  return { path, shape };
+}
+
+/** Undefined where there is no such field. */
+export function pathOfField(name: string, minor: Minor): string[] | undefined {
+  const { path, unknown } = follow(name, minor);
+  return unknown === undefined ? path : undefined;
+}
+
+/** `unknown` is the first word that is not a field, behind `path` and in `shape`. */
+function follow(name: string, minor: Minor): { path: string[]; shape: Shape; unknown?: string } {
   let shape: Shape = shapeOf(minor);
   const path: string[] = [];
   // No name of a field has a bracket, so everything behind the first one is the key of a map.
@@ -87,28 +100,29 @@ export function findField(name: string, minor: Minor, { guess = true } = {}): { 
   for (const [index, word] of words.entries()) {
     if (shape.kind === 'map') return { path: [...path, words.slice(index).join('.')], shape: shape.value };
     const child: Shape | undefined = shape.kind === 'struct' ? shape.fields.get(word) : undefined;
-    if (child === undefined && !guess) throw new FieldWordError(`kubelet 1.${minor} has no field '${name}'`);
-    if (child === undefined) throw unknownField(name, path, word, shape, minor);
+    if (child === undefined) return { path, shape, unknown: word };
     path.push(word);
     shape = child;
   }
   return { path, shape };
 }
 
-function unknownField(name: string, path: string[], word: string, shape: Shape, minor: Minor): FieldWordError {
+export function unknownFieldMessage(name: string, minor: Minor, { guess: mayGuess = true } = {}): string {
+  if (!mayGuess) return `kubelet 1.${minor} has no field '${name}'`;
+  const { path, shape, unknown = '' } = follow(name, minor);
   if (shape.kind !== 'struct')
-    return new FieldWordError(`there is no field '${name}': ${path.join('.')} has no fields of its own, set it whole`);
+    return `there is no field '${name}': ${path.join('.')} has no fields of its own, set it whole`;
   const guesses = deeper(
     name,
     fieldsOf(minor).map((field) => field.path),
   );
-  const guess = guesses.length > 0 ? undefined : nearest(word, shape.fields.keys());
+  const guess = guesses.length > 0 ? undefined : nearest(unknown, shape.fields.keys());
   if (guess !== undefined) guesses.push([...path, guess].join('.'));
   const hint =
     guesses.length === 0
       ? "'relet config explain' lists them"
       : `did you mean ${guesses.map((path) => `'${path}'`).join(' or ')}?`;
-  return new FieldWordError(`kubelet 1.${minor} has no field '${name}'; ${hint}`);
+  return `kubelet 1.${minor} has no field '${name}'; ${hint}`;
 }
 
 function readValue(text: string, shape: Shape): unknown {

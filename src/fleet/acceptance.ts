@@ -30,15 +30,18 @@ export function acceptanceErrors(
   if (errors.length === 0) return errors;
   const isIn = (others: Finding[]) => (error: Finding) =>
     others.some(({ path, message }) => error.path === path && error.message === message);
+  // As many errors that are not listed may be other ones: they always count.
+  const isCounted = ({ more }: Finding) => more !== undefined;
   const ofLocal =
     isOverlay(text) && local && !countsLocal ? errorsOf(asConfigText(local, minor), undefined, minor) : [];
-  const found = errors.filter((error) => !isIn(ofLocal)(error));
+  const found = errors.filter((error) => isCounted(error) || !isIn(ofLocal)(error));
   if (found.length === 0 || pinned.length === 0) return found;
   try {
     const document = documentOf(text, local, minor);
     if (document === undefined) return found;
     const rest = pinned.reduce((one, path) => withSetting(one, { path: path.split('.'), value: undefined }), document);
-    return found.filter(isIn(errorsOf(asConfigText(rest, minor), local, minor)));
+    const others = isIn(errorsOf(asConfigText(rest, minor), local, minor));
+    return found.filter((error) => isCounted(error) || others(error));
   } catch (error) {
     if (error instanceof DecodeError) return found;
     throw error;

@@ -8,6 +8,7 @@ import type { LocalConfig } from '../api/node-config.js';
 import type { SetImpact } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { DecodeError } from '../config/decode.js';
+import { readAhead } from '../config/document.js';
 import { encode } from '../config/encode.js';
 import { type LocalFile, mergeLocal } from '../config/merge.js';
 import { type KubeletConfig, type Minor, newestMinor, type Overlay, parseMinor } from '../config/model.js';
@@ -73,6 +74,8 @@ export async function answerFor(
   one: NodeCase,
   turn: () => Promise<void>,
 ): Promise<CaseAnswer> {
+  readAhead(text, minorOf(one));
+  await turn();
   const denied = policyRejections(policies, text, [policed(one)]);
   await turn();
   const invalid = validationError(text, one);

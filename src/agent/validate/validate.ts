@@ -225,7 +225,8 @@ async function validate(parts: ValidatorParts, candidate: Candidate, options: Va
   const isOfOverlay = ({ file }: Finding) => document.mergedDigest === undefined || file === undefined;
   const warnings = own.findings
     .filter((finding) => finding.severity === 'warning' && isOfOverlay(finding))
-    .map(({ path, message }) => `${path}: ${message}`);
+    // One line for each, also of those that are not listed: bounded() counts lines.
+    .flatMap(({ path, message, more = 1 }) => Array<string>(more).fill(`${path}: ${message}`));
   const places = document.mergedDigest === undefined ? [] : placesOf(own);
   for (const step of steps) {
     const result = step(subject);

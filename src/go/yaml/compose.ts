@@ -30,7 +30,10 @@ export interface Duplicate {
 export interface YamlDocument {
   /** Undefined for an empty stream, which Go takes for null. */
   value: Value | undefined;
+  /** The first of them. */
   duplicates: Duplicate[];
+  /** How many more there are; absent where there are none. */
+  moreDuplicates?: number;
   /** Start of content that Go ignores. */
   ignoredAt?: Position;
 }
@@ -44,11 +47,23 @@ export function readYaml(text: string, dialect: Dialect = newestDialect): YamlDo
   // Values that JSON cannot hold are found only on the way to it, when all of the YAML was read.
   if (composer.badKey !== undefined) throw composer.badKey;
   if (composer.hasInfinity) refuseInfinity(value);
-  return { value, duplicates: composer.duplicates, ...(ignoredAt && { ignoredAt: position(ignoredAt) }) };
+  const { duplicates, moreDuplicates } = composer;
+  return {
+    value,
+    duplicates,
+    ...(moreDuplicates > 0 && { moreDuplicates }),
+    ...(ignoredAt && { ignoredAt: position(ignoredAt) }),
+  };
 }
 
 /** Entries by typed key: the integer 1 and the text "1" are two keys until they become JSON. */
 type Entries = Map<string, Entry>;
+
+interface Key {
+  /** The letter of its type, and the value. */
+  typed: string;
+  text: string;
+}
 
 /** A map whose pairs become those of a mapping. Earlier maps of a list win, so the last one is taken first. */
 interface Source {
@@ -64,8 +79,12 @@ const maxDepth = 10_000;
 /** The places of duplicates deep inside are cut: nothing that a kubelet knows is so deep. */
 const mostPathParts = 50;
 
+/** Duplicates that are listed. A document of 100 kB can have 50,000, and nobody reads so many; the others are counted. */
+const mostDuplicates = 100;
+
 class Composer {
   readonly duplicates: Duplicate[] = [];
+  moreDuplicates = 0;
   badKey: YamlError | undefined;
   hasInfinity = false;
   private readonly path: string[] = [];
@@ -81,12 +100,11 @@ class Composer {
   }
 
   begin(node: Node): Value | Level<Node, Value> {
+    if (node.kind === 'scalar') return this.scalar(node);
     this.count(node);
     switch (node.kind) {
       case 'alias':
         return this.alias(node);
-      case 'scalar':
-        return this.scalar(node);
       case 'sequence':
         return this.sequence(node);
       case 'mapping':
@@ -105,6 +123,10 @@ class Composer {
     const items: Value[] = [];
     this.descend(node);
     for (const item of node.items) {
+      if (item.kind === 'scalar') {
+        items.push(this.scalar(item));
+        continue;
+      }
       this.path.push(String(items.length));
       items.push(yield item);
       this.path.pop();
@@ -126,23 +148,33 @@ class Composer {
         if (source.map.kind === 'alias') this.leave(source.map);
       } else if (isMerge(pair[0])) {
         for (const map of pair[1].kind === 'sequence' ? pair[1].items : [pair[1]]) open.push({ map, list: pair[1] });
-      } else yield* this.pair(pair, entries);
+      } else {
+        const [keyNode, valueNode] = pair;
+        const key = this.key(keyNode);
+        let value: Value;
+        if (valueNode.kind === 'scalar') value = this.scalar(valueNode);
+        else {
+          this.path.push(key.text);
+          value = yield valueNode;
+          this.path.pop();
+        }
+        if (entries.has(key.typed)) this.addDuplicate(key, keyNode, valueNode);
+        entries.set(key.typed, { key: key.text, keyAt: position(keyNode), value });
+      }
     }
     this.depth--;
     return { kind: 'object', entries: toJsonEntries(entries), at: position(node) };
   }
 
-  private *pair([keyNode, valueNode]: MappingNode['pairs'][number], into: Entries): Generator<Node, void, Value> {
-    const { typed, text, shown } = this.key(keyNode);
-    this.path.push(text);
-    const value = yield valueNode;
-    this.path.pop();
-    if (into.has(typed)) {
-      const path = [...this.path.slice(0, mostPathParts), text];
-      const message = `key ${shown} already set in map`;
-      this.duplicates.push({ path, at: position(keyNode), message, line: valueNode.line + 1 });
+  private addDuplicate({ typed, text }: Key, keyNode: Node, valueNode: Node): void {
+    if (this.duplicates.length >= mostDuplicates) {
+      this.moreDuplicates++;
+      return;
     }
-    into.set(typed, { key: text, keyAt: position(keyNode), value });
+    const path = [...this.path.slice(0, mostPathParts), text];
+    const shown = typed === 'n' ? 'interface {}(nil)' : typed.startsWith('s') ? JSON.stringify(text) : typed.slice(1);
+    const message = `key ${shown} already set in map`;
+    this.duplicates.push({ path, at: position(keyNode), message, line: valueNode.line + 1 });
   }
 
   private beginMerge(map: Node, list: Node): Iterator<MappingNode['pairs'][number], undefined> {
@@ -156,7 +188,9 @@ class Composer {
     return target.pairs.values();
   }
 
+  /** At once, without a turn of unroll(): most nodes of a large document are scalars. */
   private scalar(node: ScalarNode): Value {
+    this.count(node);
     const at = position(node);
     const resolved = resolveAt(node, this.dialect);
     switch (resolved.type) {
@@ -174,7 +208,7 @@ class Composer {
     }
   }
 
-  private key(node: Node): { typed: string; text: string; shown: string } {
+  private key(node: Node): Key {
     const target = node.kind === 'alias' ? node.target : node;
     if (node.kind === 'alias') this.count(node);
     this.count(target);
@@ -182,18 +216,18 @@ class Composer {
     const key = resolveAt(target, this.dialect);
     switch (key.type) {
       case 'str':
-        return { typed: `s${key.value}`, text: key.value, shown: JSON.stringify(key.value) };
+        return { typed: `s${key.value}`, text: key.value };
       case 'bool':
-        return { typed: `b${key.value}`, text: String(key.value), shown: String(key.value) };
+        return { typed: `b${key.value}`, text: String(key.value) };
       case 'int':
         if (BigInt(key.text) >= 2n ** 63n)
           this.badKey ??= unsupportedKey(node, 'uint64', `0x${BigInt(key.text).toString(16)}`);
-        return { typed: `i${key.text}`, text: key.text, shown: key.text };
+        return { typed: `i${key.text}`, text: key.text };
       case 'float':
-        return { typed: `f${key.value}`, text: floatKey(key.value), shown: String(key.value) };
+        return { typed: `f${key.value}`, text: floatKey(key.value) };
       case 'null':
         this.badKey ??= unsupportedKey(node, '%!s(<nil>)', '<nil>');
-        return { typed: 'n', text: '', shown: 'interface {}(nil)' };
+        return { typed: 'n', text: '' };
     }
   }
 

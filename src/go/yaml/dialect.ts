@@ -9,8 +9,9 @@ export interface Dialect {
   allowsBareExponent: boolean;
 }
 
-export function dialectOf(minor: number): Dialect {
-  return { allowsColonInFlow: minor >= 13, endsWithDocument: minor >= 13, allowsBareExponent: minor >= 17 };
-}
-
 export const newestDialect: Dialect = { allowsColonInFlow: true, endsWithDocument: true, allowsBareExponent: true };
+const until16: Dialect = { ...newestDialect, allowsBareExponent: false };
+const until12: Dialect = { allowsColonInFlow: false, endsWithDocument: false, allowsBareExponent: false };
+
+/** The same object for minors that read alike. */
+export const dialectOf = (minor: number): Dialect => (minor < 13 ? until12 : minor < 17 ? until16 : newestDialect);

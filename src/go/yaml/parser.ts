@@ -174,6 +174,14 @@ class Parser {
       : this.blockSequence(sequence, token);
   }
 
+  /** The next node where it is a scalar without anchor and tag, at once: most nodes of a large document are. */
+  private plainScalar(): ScalarNode | undefined {
+    const { type, value, plain, line, column } = this.scanner.peek();
+    if (type !== 'scalar') return undefined;
+    this.scanner.take();
+    return { kind: 'scalar', text: value, tag: '', implicit: plain, line, column };
+  }
+
   private register<T extends Exclude<Node, AliasNode>>(anchor: string | undefined, node: T): T {
     if (anchor !== undefined) this.anchors.set(anchor, node);
     return node;
@@ -210,14 +218,14 @@ class Parser {
       const token = this.scanner.take();
       if (token.type === 'block-end') return node;
       if (token.type !== 'block-entry') this.fail("did not find expected '-' indicator", token, start);
-      node.items.push(this.isNext(endsBlockItem) ? emptyScalar(token) : yield blockNode);
+      node.items.push(this.isNext(endsBlockItem) ? emptyScalar(token) : (this.plainScalar() ?? (yield blockNode)));
     }
   }
 
   private *indentlessSequence(node: SequenceNode): Collection {
     while (this.scanner.peek().type === 'block-entry') {
       const token = this.scanner.take();
-      node.items.push(this.isNext(endsIndentless) ? emptyScalar(token) : yield blockNode);
+      node.items.push(this.isNext(endsIndentless) ? emptyScalar(token) : (this.plainScalar() ?? (yield blockNode)));
     }
     return node;
   }
@@ -232,11 +240,14 @@ class Parser {
       }
       if (token.type !== 'key') this.fail('did not find expected key', token, start);
       this.scanner.take();
-      const key = this.isNext(endsBlockPair) ? emptyScalar(token) : yield valueNode;
+      const key = this.isNext(endsBlockPair) ? emptyScalar(token) : (this.plainScalar() ?? (yield valueNode));
       const colon = this.scanner.peek();
       if (colon.type === 'value') {
         this.scanner.take();
-        node.pairs.push([key, this.isNext(endsBlockPair) ? emptyScalar(colon) : yield valueNode]);
+        node.pairs.push([
+          key,
+          this.isNext(endsBlockPair) ? emptyScalar(colon) : (this.plainScalar() ?? (yield valueNode)),
+        ]);
       } else {
         node.pairs.push([key, emptyScalar(colon)]);
       }
@@ -258,7 +269,7 @@ class Parser {
       }
       const token = this.scanner.peek();
       if (token.type === 'key') node.items.push(yield* this.singlePair(this.scanner.take()));
-      else if (token.type !== 'flow-sequence-end') node.items.push(yield flowNode);
+      else if (token.type !== 'flow-sequence-end') node.items.push(this.plainScalar() ?? (yield flowNode));
       else break;
     }
     this.scanner.take();
@@ -276,7 +287,7 @@ class Parser {
     let value: Node | undefined;
     if (this.scanner.peek().type === 'value') {
       this.scanner.take();
-      if (!this.isNext(endsSinglePair)) value = yield flowNode;
+      if (!this.isNext(endsSinglePair)) value = this.plainScalar() ?? (yield flowNode);
     }
     value ??= emptyScalar(this.scanner.peek());
     return { kind: 'mapping', pairs: [[key, value]], line: keyToken.line, column: keyToken.column };
@@ -294,16 +305,19 @@ class Parser {
       const token = this.scanner.peek();
       if (token.type === 'flow-mapping-end') break;
       if (token.type !== 'key') {
-        node.pairs.push([yield flowNode, emptyScalar(this.scanner.peek())]);
+        node.pairs.push([this.plainScalar() ?? (yield flowNode), emptyScalar(this.scanner.peek())]);
         continue;
       }
       this.scanner.take();
       const next = this.scanner.peek();
-      const key = next.type === 'value' || endsFlowPair.includes(next.type) ? emptyScalar(next) : yield flowNode;
+      const key =
+        next.type === 'value' || endsFlowPair.includes(next.type)
+          ? emptyScalar(next)
+          : (this.plainScalar() ?? (yield flowNode));
       let value: Node | undefined;
       if (this.scanner.peek().type === 'value') {
         this.scanner.take();
-        if (!this.isNext(endsFlowPair)) value = yield flowNode;
+        if (!this.isNext(endsFlowPair)) value = this.plainScalar() ?? (yield flowNode);
       }
       node.pairs.push([key, value ?? emptyScalar(this.scanner.peek())]);
     }
