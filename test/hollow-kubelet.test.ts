@@ -305,7 +305,7 @@ describe('a hollow kubelet that cannot or must not live', () => {
   });
 
   test('writes all of its output before it exits, also more than a pipe holds', async () => {
-    const unknown = Object.fromEntries(Array.from({ length: 1_500 }, (_, at) => [`unknown${at}`, 1]));
+    const unknown = Object.fromEntries(Array.from({ length: 150 }, (_, at) => [`unknown${at}${'x'.repeat(2_000)}`, 1]));
     const hollow = await startHollow('talkative', unknown, ['--lock-file=/dev/null/no-directory/lock']);
     expect((await hollow.program.ended).status).toBe(1);
     expect(hollow.log().length).toBeGreaterThan(100_000);
