@@ -16,6 +16,7 @@ import { readPlain } from '../config/plain-document.js';
 import { nearest } from '../config/suggest.js';
 import { configReferences } from '../fleet/config-references.js';
 import type { ConfigReferences, ConfiguredNode } from '../fleet/configured-node.js';
+import { reviewSelf } from '../kube/access-review.js';
 import { createClient, type KubeClient } from '../kube/client.js';
 import type { ConnectionFlags } from '../kube/connection.js';
 import { type IdentitySource, kubeconfigSource } from '../kube/identity.js';
@@ -266,16 +267,12 @@ async function byName({ references, signal }: Session, names: string[]): Promise
   return nodes;
 }
 
-const selfReviews = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews' };
-
 /** User name for histories and requests: as the server knows it, else as the kubeconfig names it. */
 export async function whoAmI({ client, signal }: Session): Promise<string> {
   const { user, userName } = client.connection;
   try {
-    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-    const answer = await client.create<KubeObject>(selfReviews, {}, review, { signal });
-    const name = (answer.status as { userInfo?: { username?: string } } | undefined)?.userInfo?.username;
-    if (name) return name;
+    const { username } = await reviewSelf(client, { signal });
+    if (username) return username;
   } catch (error) {
     // Servers before 1.28 have no such review, and it may be forbidden.
     if (!(error instanceof ApiError)) throw error;

@@ -1,6 +1,6 @@
 /**
- * Resolves the user of a bearer token and their rights, with requests to the API server as a kubelet does it: TokenReview, then
- * SubjectAccessReview. Every node may create both.
+ * Resolves users and their rights, with requests to the API server: the user of this client by SelfSubjectReview; the user of a bearer
+ * token as a kubelet does it, by TokenReview and then SubjectAccessReview, which every node may create.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
@@ -8,6 +8,7 @@ import type { KubeClient } from './client.js';
 import type { ResourceType } from './resource-type.js';
 
 const tokenReviews: ResourceType = { group: 'authentication.k8s.io', version: 'v1', resource: 'tokenreviews' };
+const selfReviews: ResourceType = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews' };
 const accessReviews: ResourceType = { group: 'authorization.k8s.io', version: 'v1', resource: 'subjectaccessreviews' };
 
 export interface ReviewedUser {
@@ -22,6 +23,21 @@ export type AccessAttributes =
   | { nonResourceAttributes: { path: string; verb: string } };
 
 type Client = Pick<KubeClient, 'create'>;
+
+/** Throws an ApiError where the server has no such review, as before 1.28, or where it is forbidden. */
+export async function reviewSelf(
+  client: Client,
+  options?: { signal?: AbortSignal },
+): Promise<{ username?: string; groups?: string[] }> {
+  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+  const { status } = await client.create<{ status?: { userInfo?: { username?: string; groups?: string[] } } }>(
+    selfReviews,
+    {},
+    review,
+    options,
+  );
+  return status?.userInfo ?? {};
+}
 
 /** Undefined for a token that the API server does not know. */
 export async function reviewToken(client: Client, token: string): Promise<ReviewedUser | undefined> {

@@ -46,12 +46,12 @@ describe('a credential', () => {
     expect(timesRun()).toBe(1);
   });
 
-  test('is cached until it expires', async () => {
+  test('is replaced a minute before it expires', async () => {
     const { plugin, clock } = setUp(
       credential('\\"token\\":\\"t$n\\",\\"expirationTimestamp\\":\\"2026-01-01T00:10:00Z\\"'),
     );
     await plugin.credential();
-    await clock.advance(599_000);
+    await clock.advance(539_000);
     expect(await plugin.credential()).toEqual({ token: 't1' });
     await clock.advance(2000);
     expect(await plugin.credential()).toEqual({ token: 't2' });

@@ -1,6 +1,6 @@
 /**
  * Exec credential plugins (client.authentication.k8s.io): runs the command of a kubeconfig and caches its credential until
- * that expires or the server rejects it.
+ * shortly before that expires, or until the server rejects it.
  */
 import type { Clock } from '../clock.js';
 import { visible } from '../visible-text.js';
@@ -25,10 +25,36 @@ export interface ExecPluginOptions {
   /** The PEM of the certificate authority; for plugins with provideClusterInfo. */
   certificateAuthority?: string | undefined;
   userName: string;
+  /** Runs the program. Default: as a child of this process. */
+  runPlugin?: RunPlugin | undefined;
   env: Record<string, string | undefined>;
   clock: Clock;
   /** Standard input is a terminal, so that the plugin may prompt. Default false. */
   interactive?: boolean;
+}
+
+export interface PluginProgram {
+  /** A name to be found in PATH, or an absolute path. */
+  command: string;
+  args: string[];
+  /** Added to the environment that the program has anyway: the variables of the entry, and KUBERNETES_EXEC_INFO. */
+  variables: Record<string, string>;
+  /** It may prompt, and has no limit of time then. */
+  interactive: boolean;
+  timeoutMs: number;
+}
+
+/** Resolves to standard output. Rejects with a PluginFailure, or with the signal's reason. */
+export type RunPlugin = (program: PluginProgram, signal: AbortSignal) => Promise<string>;
+
+/** Why a program gave no answer, as a sentence that begins with its name: `is not installed`. */
+export class PluginFailure extends Error {
+  readonly isMissing: boolean;
+
+  constructor(why: string, { isMissing = false, cause }: { isMissing?: boolean; cause?: unknown } = {}) {
+    super(why, { cause });
+    this.isMissing = isMissing;
+  }
 }
 
 const group = 'client.authentication.k8s.io';
@@ -37,6 +63,8 @@ const clusterExtension = `${group}/exec`;
 const maxOutputBytes = 1024 * 1024;
 /** Limit for a plugin that does not prompt. */
 const timeoutMs = 60_000;
+/** A credential is replaced so long before it expires, or after half its life if that is shorter. */
+const renewBeforeMs = 60_000;
 
 export class ExecPluginError extends Error {
   override name = 'ExecPluginError';
@@ -49,9 +77,10 @@ export function createExecPlugin(options: ExecPluginOptions): ExecPlugin {
   let running: { answer: Promise<ExecCredential>; waiters: number; stop: AbortController } | undefined;
 
   const refresh = async (signal: AbortSignal) => {
-    const stdout = await run(options, isInteractive(options), signal);
-    cached = parseAnswer(stdout, exec, userName);
-    return cached.credential;
+    const answer = parseAnswer(await run(options, signal), exec, userName);
+    const leftMs = answer.expiresAt - clock.now();
+    cached = { credential: answer.credential, expiresAt: answer.expiresAt - Math.min(renewBeforeMs, leftMs / 2) };
+    return answer.credential;
   };
   const start = () => {
     const stop = new AbortController();
@@ -113,9 +142,24 @@ function isInteractive({ exec, interactive = false, userName }: ExecPluginOption
   return interactive && exec.interactiveMode !== 'Never';
 }
 
-/** The environment of the plugin: ours, the variables of the entry, and KUBERNETES_EXEC_INFO. */
-function environment(options: ExecPluginOptions, interactive: boolean): Record<string, string | undefined> {
-  const { exec, cluster, certificateAuthority, env } = options;
+/** Runs the program, and names it in the error. */
+async function run(options: ExecPluginOptions, signal: AbortSignal): Promise<string> {
+  const { exec, userName, env, clock, runPlugin = childPlugin(env, clock) } = options;
+  const interactive = isInteractive(options);
+  const variables = addedVariables(options, interactive);
+  const program = { command: exec.command!, args: exec.args ?? [], variables, interactive, timeoutMs };
+  try {
+    return await runPlugin(program, signal);
+  } catch (cause) {
+    if (!(cause instanceof PluginFailure)) throw cause;
+    const hint = cause.isMissing && exec.installHint ? `\n${visible(exec.installHint)}` : '';
+    throw new ExecPluginError(`user "${userName}": exec plugin "${exec.command}" ${cause.message}${hint}`, { cause });
+  }
+}
+
+/** The variables of the entry, and KUBERNETES_EXEC_INFO. */
+function addedVariables(options: ExecPluginOptions, interactive: boolean): Record<string, string> {
+  const { exec, cluster, certificateAuthority } = options;
   const info = {
     kind: 'ExecCredential',
     apiVersion: exec.apiVersion,
@@ -134,53 +178,56 @@ function environment(options: ExecPluginOptions, interactive: boolean): Record<s
     },
   };
   const added = Object.fromEntries((exec.env ?? []).map(({ name, value }) => [name, String(value)]));
-  return { ...env, ...added, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
+  return { ...added, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
 }
 
-async function run(options: ExecPluginOptions, interactive: boolean, signal: AbortSignal): Promise<string> {
-  const { exec, userName, clock } = options;
-  // Loaded only where a plugin is used: it costs most of a megabyte of memory.
-  const { spawn } = await import('node:child_process');
-  const failed = (why: string, cause?: unknown) =>
-    new ExecPluginError(`user "${userName}": exec plugin "${exec.command}" ${why}`, { cause });
-  return new Promise((resolve, reject) => {
-    const child = spawn(exec.command!, exec.args ?? [], {
-      env: environment(options, interactive),
-      stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'inherit'],
-      signal,
-      killSignal: 'SIGKILL',
+/** As a child of this process, with its environment. */
+function childPlugin(env: ExecPluginOptions['env'], clock: Clock): RunPlugin {
+  return async ({ command, args, variables, interactive, timeoutMs }, signal) => {
+    // Loaded only where a plugin is used: it costs most of a megabyte of memory.
+    const { spawn } = await import('node:child_process');
+    return new Promise((resolve, reject) => {
+      const child = spawn(command, args, {
+        env: { ...env, ...variables },
+        stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'inherit'],
+        signal,
+        killSignal: 'SIGKILL',
+      });
+      let size = 0;
+      const chunks: Buffer[] = [];
+      const fail = (why: string) => {
+        reject(new PluginFailure(why));
+        child.kill('SIGKILL');
+      };
+      const ended = new AbortController();
+      if (!interactive)
+        clock.sleep(timeoutMs, ended.signal).then(
+          () => fail(noAnswer(timeoutMs)),
+          () => {},
+        );
+      child.stdout!.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        size += chunk.length;
+        if (size > maxOutputBytes) fail(`printed more than ${maxOutputBytes} bytes`);
+      });
+      child.on('error', (cause: NodeJS.ErrnoException) => {
+        ended.abort();
+        if (signal.aborted) return reject(signal.reason);
+        const isMissing = cause.code === 'ENOENT';
+        reject(
+          new PluginFailure(isMissing ? 'is not installed' : `cannot be run: ${cause.message}`, { isMissing, cause }),
+        );
+      });
+      child.on('close', (code, killedBy) => {
+        ended.abort();
+        if (code === 0) resolve(Buffer.concat(chunks).toString('utf8'));
+        else reject(new PluginFailure(code === null ? `was killed by ${killedBy}` : `failed with exit code ${code}`));
+      });
     });
-    let size = 0;
-    const chunks: Buffer[] = [];
-    const fail = (error: Error) => {
-      reject(error);
-      child.kill('SIGKILL');
-    };
-    const ended = new AbortController();
-    if (!interactive)
-      clock.sleep(timeoutMs, ended.signal).then(
-        () => fail(failed(`gave no answer in ${timeoutMs} ms`)),
-        () => {},
-      );
-    child.stdout!.on('data', (chunk: Buffer) => {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > maxOutputBytes) fail(failed(`printed more than ${maxOutputBytes} bytes`));
-    });
-    child.on('error', (cause: NodeJS.ErrnoException) => {
-      ended.abort();
-      if (signal.aborted) return reject(signal.reason);
-      const hint = exec.installHint ? `\n${visible(exec.installHint)}` : '';
-      const why = cause.code === 'ENOENT' ? 'is not installed' : `cannot be run: ${cause.message}`;
-      reject(failed(`${why}${hint}`, cause));
-    });
-    child.on('close', (code, killedBy) => {
-      ended.abort();
-      if (code === 0) resolve(Buffer.concat(chunks).toString('utf8'));
-      else reject(failed(code === null ? `was killed by ${killedBy}` : `failed with exit code ${code}`));
-    });
-  });
+  };
 }
+
+export const noAnswer = (timeoutMs: number): string => `gave no answer in ${timeoutMs} ms`;
 
 function parseAnswer(stdout: string, exec: ExecEntry, userName: string) {
   const failed = (why: string) => new ExecPluginError(`user "${userName}": exec plugin "${exec.command}" ${why}`);

@@ -12,7 +12,13 @@ import {
   namesNoServer,
   resolveConnection,
 } from './connection.js';
-import { createExecPlugin, type ExecCredential, type ExecPlugin } from './exec-plugin.js';
+import {
+  createExecPlugin,
+  type ExecCredential,
+  type ExecPlugin,
+  ExecPluginError,
+  type RunPlugin,
+} from './exec-plugin.js';
 import {
   type CachedFile,
   cachedFile,
@@ -50,9 +56,12 @@ export interface IdentityOptions {
   files: FileReader;
   clock: Clock;
   interactive?: boolean;
+  /** Runs exec plugins. Default: as children of this process. */
+  runPlugin?: RunPlugin | undefined;
 }
 
-export function createIdentity({ connection, env, files, clock, interactive = false }: IdentityOptions): Identity {
+export function createIdentity(options: IdentityOptions): Identity {
+  const { connection, env, files, clock, interactive = false, runPlugin } = options;
   const { cluster, user, userName } = connection;
   const place = (field: string) =>
     `${field} of ${field === 'certificate-authority' ? 'the cluster' : `user "${userName}"`}`;
@@ -80,6 +89,7 @@ export function createIdentity({ connection, env, files, clock, interactive = fa
             cluster,
             certificateAuthority: tls.ca,
             userName,
+            runPlugin,
             env,
             clock,
             interactive,
@@ -236,6 +246,8 @@ export interface KubeconfigSourceOptions {
   log: Log;
   /** Standard input is a terminal, so that exec plugins may prompt. Default false. */
   interactive?: boolean;
+  /** Runs exec plugins. Default: as children of this process. */
+  runPlugin?: RunPlugin | undefined;
 }
 
 /** Throws when the files are unusable. Later, an edit that makes them unusable is logged and the identity stays. */
@@ -259,12 +271,15 @@ export function kubeconfigSource(options: KubeconfigSourceOptions): IdentitySour
 }
 
 function load(options: KubeconfigSourceOptions): Identity {
-  const { paths, mustExist = false, flags = {}, env, files, clock, readYaml, interactive = false } = options;
+  const { paths, mustExist = false, flags = {}, env, files, readYaml } = options;
   const config = loadKubeconfig(paths, { mustExist, readYaml, files });
   const inCluster = namesNoServer(config, flags) ? inClusterConnection(env, files) : undefined;
   const connection = inCluster ?? resolveConnection(config, flags);
-  return createIdentity({ connection, env, files, clock, interactive });
+  return createIdentity({ ...options, connection });
 }
+
+/** A plugin is a program, often one that makes a request: it is not run every second. */
+const pluginEveryMs = 10_000;
 
 /**
  * As kubeconfigSource, but waits for files that do not exist yet: during TLS bootstrap the kubelet writes its
@@ -277,6 +292,7 @@ export async function waitForKubeconfig(
   const { clock, log, signal, everyMs = 1000 } = options;
   let reason = '';
   for (;;) {
+    let failedPlugin = false;
     signal?.throwIfAborted();
     try {
       const source = kubeconfigSource({ ...options, mustExist: true });
@@ -284,9 +300,10 @@ export async function waitForKubeconfig(
       return source;
     } catch (error) {
       signal?.throwIfAborted();
+      failedPlugin = error instanceof ExecPluginError;
       if ((error as Error).message !== reason) log.info('waiting for a usable kubeconfig', { error });
       reason = (error as Error).message;
     }
-    await clock.sleep(everyMs, signal);
+    await clock.sleep(failedPlugin ? pluginEveryMs : everyMs, signal);
   }
 }

@@ -2,11 +2,11 @@
 import { configNamespace, nodeConfigs } from '../../api/node-config.js';
 import { nodeConfigSets } from '../../api/node-config-set.js';
 import { ApiError, isUnauthorized } from '../../api/status.js';
+import { reviewSelf } from '../../kube/access-review.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps, nodes, type ResourceType } from '../../kube/resource-type.js';
 import type { May } from '../wire.js';
 
-const selfReviews: ResourceType = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews' };
 const accessReviews: ResourceType = {
   group: 'authorization.k8s.io',
   version: 'v1',
@@ -21,14 +21,8 @@ export interface Person {
 /** Throws an ApiError with 401 where the API server does not know the credential. */
 export async function whoIs(client: KubeClient, signal: AbortSignal): Promise<Person> {
   try {
-    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-    const { status } = await client.create<{ status?: { userInfo?: { username?: string; groups?: string[] } } }>(
-      selfReviews,
-      {},
-      review,
-      { signal },
-    );
-    return { user: status?.userInfo?.username ?? 'unknown', groups: status?.userInfo?.groups ?? [] };
+    const { username = 'unknown', groups = [] } = await reviewSelf(client, { signal });
+    return { user: username, groups };
   } catch (error) {
     // Servers before 1.28 have no such review, and it may be forbidden; the reviews of access then find a credential that is unknown.
     if (!(error instanceof ApiError) || isUnauthorized(error)) throw error;
