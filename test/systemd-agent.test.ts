@@ -1,6 +1,7 @@
 /** The whole `relet agent` on a real systemd, booted in a container, with a fake kubelet in the unit: `npm run test:systemd`. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
 import type { NodeConfigObjectStatus } from '../src/api/node-config.js';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';
 import { eventually } from './eventually.js';
@@ -61,6 +62,35 @@ describeOnSystemd('relet agent', (machine) => {
     await node.until('rolled back', () => node.conditionOf('ConfigOK')?.reason === 'CrashLoop');
     await node.untilActive('good');
     expect(node.cluster.config).toMatchObject({ lastKnownGood: { configMap: { name: 'good' } } });
+  });
+
+  test('an agent in a pod gets its credential from the program on the host that the kubeconfig of the kubelet names', async () => {
+    const node = await createNode();
+    const seen = await node.usePlugin();
+    const inPod = `-E KUBERNETES_SERVICE_HOST=10.0.0.1 -p InaccessiblePaths=${pluginDir}`;
+    const mounts = ['/var/lib/kubelet', '/etc/kubernetes', '/run/relet'].map((dir) => `-p BindPaths=${dir}`).join(' ');
+    await node.machine.sh('mkdir -p /run/relet');
+    const check = `systemd-run --quiet --wait --pipe ${inPod} ${mounts} ${relet.join(' ')} agent --check`;
+    expect(await node.machine.sh(check)).toContain(
+      'plugin:   node-token, run on the host by systemd: it gave a credential',
+    );
+    await node.startAs(`${inPod} ${mounts}`, '--trial-duration=1s');
+    await node.assign('good');
+    await node.untilKept('good');
+    expect(seen()).toMatch(/^root 77 region=eu unit=from-file info=\{"kind":"ExecCredential","apiVersion":.*\}$/m);
+    expect(await node.machine.sh('ls /run/relet/commands')).toBe('');
+    expect(node.output).not.toContain('PRIVATE KEY');
+  });
+
+  test('a program that fails is reported with its last line, and nothing is restarted for it', async () => {
+    const node = await createNode();
+    await node.usePlugin('echo no role for this instance >&2; exit 3');
+    const invocation = await node.invocation();
+    await node.machine.sh('mkdir -p /run/relet');
+    const mounts = ['/var/lib/kubelet', '/etc/kubernetes', '/run/relet'].map((dir) => `-p BindPaths=${dir}`).join(' ');
+    await node.startAs(`-E KUBERNETES_SERVICE_HOST=10.0.0.1 ${mounts}`);
+    await node.until('reported', () => node.output.includes('with exit code 3: no role for this instance'));
+    expect(await node.invocation()).toBe(invocation);
   });
 
   test('a drop-in that an operator reverts is reported, and comes back with relet node retry through the script on the host', async () => {
@@ -172,6 +202,7 @@ describeOnSystemd('relet agent', (machine) => {
 
 const service = 'relet-agent.service';
 const logFile = '/var/log/relet-agent.log';
+const pluginDir = '/opt/plugins';
 
 /** The kubelet's unit, the node in the cluster, and the agent as a service beside it. */
 class Node {
@@ -181,9 +212,44 @@ class Node {
     readonly cluster: ClusterRig,
   ) {}
 
-  async start(...flags: string[]): Promise<void> {
+  start(...flags: string[]): Promise<void> {
+    return this.startAs('', ...flags);
+  }
+
+  /** The kubelet's kubeconfig runs a program for its credential. Returns how to read what that has printed about itself. */
+  async usePlugin(body = `cat ${pluginDir}/credential.json`): Promise<() => string> {
+    const { machine } = this;
+    const { clusters, users } = parse(readFileSync(machine.path(kubeconfig), 'utf8'));
+    const [{ user }] = users;
+    const pem = (field: string) => Buffer.from(user[field], 'base64').toString();
+    const apiVersion = 'client.authentication.k8s.io/v1';
+    const status = {
+      clientCertificateData: pem('client-certificate-data'),
+      clientKeyData: pem('client-key-data'),
+      expirationTimestamp: new Date(Date.now() + 3_600_000).toISOString(),
+    };
+    mkdirSync(machine.path(pluginDir), { recursive: true });
+    const credential = JSON.stringify({ kind: 'ExecCredential', apiVersion, status });
+    writeFileSync(machine.path(`${pluginDir}/credential.json`), credential, { mode: 0o600 });
+    const about = `echo "$(id -un) $(umask | tail -c 3) region=$REGION unit=$OF_UNIT info=$KUBERNETES_EXEC_INFO" >> /var/log/plugin`;
+    writeFileSync(machine.path(`${pluginDir}/node-token`), `#!/bin/sh\n${about}\n${body}\n`, { mode: 0o755 });
+    const dropIn = `[Service]\nEnvironment=PATH=${pluginDir}:/usr/bin:/bin\nEnvironmentFile=/etc/plugin.env\n`;
+    writeFileSync(machine.path('/etc/plugin.env'), 'OF_UNIT=from-file\n');
+    writeFileSync(machine.path(`/usr/lib/systemd/system/${unit}.d/20-plugin.conf`), dropIn);
+    const env = [{ name: 'REGION', value: 'eu' }];
+    const exec = { apiVersion, command: 'node-token', env, interactiveMode: 'Never' };
+    const context = { cluster: clusters[0].name, user: 'node' };
+    const contexts = [{ name: 'node', context }];
+    const text = { clusters, contexts, 'current-context': 'node', users: [{ name: 'node', user: { exec } }] };
+    writeFileSync(machine.path(kubeconfig), JSON.stringify(text));
+    await this.rig.systemctl('daemon-reload');
+    await this.rig.systemctl('restart', unit);
+    return () => readFileSync(machine.path('/var/log/plugin'), 'utf8');
+  }
+
+  async startAs(properties: string, ...flags: string[]): Promise<void> {
     await this.machine.sh(`systemctl reset-failed ${service} 2>/dev/null; rm -f ${logFile}`);
-    const how = `--quiet --unit=${service} -p StandardOutput=append:${logFile} -p StandardError=append:${logFile}`;
+    const how = `--quiet --unit=${service} ${properties} -p StandardOutput=append:${logFile} -p StandardError=append:${logFile}`;
     await this.machine.sh(`systemd-run ${how} ${relet.join(' ')} agent --metrics-bind-address=0 ${flags.join(' ')}`);
     onTestFinished(() => this.stop());
   }

@@ -3,9 +3,12 @@
 import { X509Certificate } from 'node:crypto';
 import { nodeConfigs } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
+import { ApiError, isUnauthorized } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
+import { reviewSelf } from '../../kube/access-review.js';
 import { createClient, type KubeClient, serves } from '../../kube/client.js';
+import type { RunPlugin } from '../../kube/exec-plugin.js';
 import { type IdentitySource, waitForKubeconfig } from '../../kube/identity.js';
 import type { FileReader } from '../../kube/kubeconfig.js';
 import type { Log } from '../../log.js';
@@ -26,6 +29,8 @@ export interface ConnectOptions {
   version: string;
   followed: ChosenReferenceOptions['followed'];
   askAgainMs?: number;
+  /** Runs the exec plugin of the kubeconfig. Default: as a child of this process. */
+  runPlugin?: RunPlugin | undefined;
   env: Record<string, string | undefined>;
   files: FileReader;
   clock: Clock;
@@ -50,16 +55,8 @@ export class NodeConnection {
 
   /** Waits for a usable kubeconfig, for as long as it takes; rejects when the signal fires. */
   async connect(signal: AbortSignal): Promise<Connected> {
-    const { kubeconfig, hostnameOverride, hostname, userAgent, env, files, clock, random, log } = this.#options;
-    const source = await waitForKubeconfig({
-      paths: [kubeconfig],
-      readYaml: readPlain,
-      env,
-      files,
-      clock,
-      log,
-      signal,
-    });
+    const { kubeconfig, hostnameOverride, hostname, userAgent, env, clock, random, log } = this.#options;
+    const source = await waitForKubeconfig({ ...this.#options, paths: [kubeconfig], readYaml: readPlain, signal });
     this.#source = source;
     const nodeName = nodeNameFrom((await this.#certificate())?.subject, hostnameOverride, hostname);
     const { server } = source().connection;
@@ -79,6 +76,7 @@ export class NodeConnection {
       onWarning: (warning) => log.debug('the API server warns', { warning }),
     });
     signal.addEventListener('abort', () => client.close(), { once: true });
+    if (source().connection.user.exec) await this.#checkUser(client, nodeName, signal);
     this.client = client;
     const onNode = ({ spec }: KubeObject) => {
       this.providerID = (spec as { providerID?: string } | undefined)?.providerID;
@@ -94,6 +92,26 @@ export class NodeConnection {
       nodeName,
       reference: new ChosenReference({ ...this.#options, references, served, waitBeforeRetry }),
     };
+  }
+
+  /**
+   * A program may give the credential of anybody, and everything that a node may do depends on its user. Throws where that is another
+   * than the node's; servers before 1.28 cannot be asked.
+   */
+  async #checkUser(client: KubeClient, nodeName: string, signal: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    try {
+      const { username } = await reviewSelf(client, { signal });
+      if (username !== `system:node:${nodeName}`)
+        throw new Error(
+          `the credential of the kubeconfig belongs to ${username || 'nobody'}, not to system:node:${nodeName}; set --node-name to the name of the Node if that is another`,
+        );
+    } catch (error) {
+      if (error instanceof ApiError && !isUnauthorized(error))
+        return log.info('the user of the credential cannot be checked', { node: nodeName, error });
+      client.close();
+      throw error;
+    }
   }
 
   /** True when the client certificate is past its end; then a kubelet exits, whatever its config says. */

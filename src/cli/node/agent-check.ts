@@ -14,7 +14,7 @@ import { withCauses } from '../../error-causes.js';
 import { kubeconfigSource } from '../../kube/identity.js';
 import { systemFileReader } from '../../kube/kubeconfig.js';
 import { quietly } from '../../proc.js';
-import { type AttachedKubelet, type AttachInput, findKubelet, pluginProblem } from './attached-host.js';
+import { type AttachedKubelet, type AttachInput, findKubelet } from './attached-host.js';
 import { describeChoice, lookAt, prepareAgent, trialLimits } from './prepare-agent.js';
 
 /** Nothing is locked that is only looked at. */
@@ -48,13 +48,18 @@ export async function checkAgent(input: AttachInput): Promise<number> {
       });
       const { lines, started, code } = await describeChoice(prepared);
       const step = stepText(unit, await driver.plan(started));
-      const { node, problems: unusable } = await credential(input, kubelet);
+      const { node, plugin, problems: unusable } = await credential(input, kubelet);
       const problems = [...writeProblems(), ...unusable];
       const about = [
         `unit:     ${unit}, ${kubelet.layout === 'a unit of its own' ? kubelet.layout : `as ${kubelet.layout} sets it up`}`,
         `agent:    ${host.inPod ? 'in a pod' : 'on the host'}, records in ${dir}${existsSync(dir) ? '' : ' (none yet)'}`,
         `node:     ${node}`,
         `cluster:  ${kubeconfig ?? 'none: the kubelet stands alone, and nothing can be assigned to it'}`,
+        ...(plugin === undefined
+          ? []
+          : [
+              `plugin:   ${plugin}, run ${host.inPod ? 'on the host by systemd' : 'as a child of the agent'}: it gave a credential`,
+            ]),
       ];
       const found = [...about, ...lines, `flags:    ${kubelet.args.join(' ')}`, `would:    ${step}`];
       return {
@@ -96,16 +101,18 @@ function writeProblems(): string[] {
 async function credential(
   { host, log }: AttachInput,
   { kubeconfig, nodeName }: AttachedKubelet,
-): Promise<{ node: string; problems: string[] }> {
+): Promise<{ node: string; plugin?: string | undefined; problems: string[] }> {
   const named = (subject?: string) => nodeNameFrom(subject, nodeName, hostname());
   if (kubeconfig === undefined) return { node: named(), problems: [] };
   try {
-    const common = { env: process.env, files: systemFileReader, clock: systemClock, log };
+    const common = { env: process.env, files: systemFileReader, clock: systemClock, runPlugin: host.runPlugin, log };
     const identity = kubeconfigSource({ paths: [kubeconfig], mustExist: true, readYaml: readPlain, ...common })();
-    const plugin = pluginProblem(identity.connection.user.exec?.command, host);
-    if (plugin !== undefined) return { node: named(), problems: [`${kubeconfig}: ${plugin}`] };
     const { cert } = (await identity.current()).tls;
-    return { node: named(cert && new X509Certificate(cert).subject), problems: [] };
+    return {
+      node: named(cert && new X509Certificate(cert).subject),
+      plugin: identity.connection.user.exec?.command,
+      problems: [],
+    };
   } catch (error) {
     return { node: named(), problems: [`${kubeconfig}: ${withCauses(error)}`] };
   }

@@ -29,7 +29,7 @@ export async function runAttached(args: string[], signals: EarlySignals): Promis
   const log = createLog({ format: flags.options.logFormat, write: (line) => process.stderr.write(line) });
   const policy = await readPolicyFile(flags.options.fieldPolicyFile);
   const systemd = connectSystemd({ clock: systemClock, log });
-  const input: AttachInput = { flags, systemd, host: thisHost(systemd, process.env), policy, log };
+  const input: AttachInput = { flags, systemd, host: thisHost(systemd, flags.unit, process.env), policy, log };
   try {
     if (flags.options.check || flags.exportTo !== undefined) signals.leave();
     // An agent that runs does not load what looks and ends.
@@ -46,7 +46,7 @@ export async function runAttached(args: string[], signals: EarlySignals): Promis
 export async function detachOnce(flags: AgentFlags, signals: EarlySignals): Promise<number> {
   const log = createLog({ format: flags.options.logFormat, write: (line) => process.stderr.write(line) });
   const systemd = connectSystemd({ clock: systemClock, log });
-  const host = thisHost(systemd, process.env);
+  const host = thisHost(systemd, flags.unit, process.env);
   try {
     const stop = new AbortController();
     return await attachOnce({ flags, systemd, host, policy: undefined, log }, { signals, stop, detach: true });
@@ -83,7 +83,7 @@ async function attachOnce(
         log.info('records imported', { from: flags.importFrom });
       const { state } = directory;
       if (detach) handleRequest(state, { verb: 'detach' }, new Date());
-      const { run } = host;
+      const { run, runPlugin } = host;
       const clock = systemClock;
       const trial = trialLimits(divided);
       const driver = await openSystemdDriver({ unit, dir, systemd, lock, command, run, trial, state, clock, log });
@@ -91,7 +91,20 @@ async function attachOnce(
       log.info('attached', { unit, layout: kubelet.layout, command: command.join(' ') });
       const unwatch = watchCommand(input, kubelet, () => stop.abort(commandChanged));
       const hostFiles = host.view;
-      const prepared = { divided, command, run, hostFiles, kubeconfig, nodeName, driver, state, policy, detach, log };
+      const prepared = {
+        divided,
+        command,
+        run,
+        runPlugin,
+        hostFiles,
+        kubeconfig,
+        nodeName,
+        driver,
+        state,
+        policy,
+        detach,
+        log,
+      };
       try {
         return await live(prepareAgent(prepared), { signals, stop });
       } finally {

@@ -1,11 +1,13 @@
 /** The kubelet of this host, as `relet agent` finds it: its unit, what that runs, and what the agent sees of the host. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { commandRunner, type RunCommand } from '../../agent/drivers/command.js';
 import { hostCommand } from '../../agent/drivers/systemd/host-command.js';
+import { hostPlugin } from '../../agent/drivers/systemd/host-plugin.js';
 import type { Systemd, UnitState } from '../../agent/drivers/systemd/systemd.js';
 import { type DividedCommandLine, divideCommandLine } from '../../agent/flags.js';
 import { localFileOf } from '../../agent/validate/host-facts.js';
 import { CannotRun } from '../../cannot-run.js';
+import type { RunPlugin } from '../../kube/exec-plugin.js';
 import type { Log } from '../../log.js';
 import { systemRandom } from '../../random.js';
 import type { AgentFlags } from './agent-flags.js';
@@ -26,13 +28,16 @@ export interface Host {
   inPod: boolean;
   view: HostView;
   run: RunCommand;
+  /** Runs the exec plugin of the kubelet's kubeconfig; undefined where a child of this process is as good. */
+  runPlugin: RunPlugin | undefined;
 }
 
-export function thisHost(systemd: Systemd, env: Record<string, string | undefined>): Host {
+export function thisHost(systemd: Systemd, unit: string, env: Record<string, string | undefined>): Host {
   const mountinfo = readFileSync('/proc/self/mountinfo', 'utf8');
-  if (!isInPod(env, mountinfo)) return { inPod: false, view: hostView, run: commandRunner(env) };
-  const run = hostCommand({ systemd, random: systemRandom });
-  return { inPod: true, view: podView({ mountinfo, run }), run };
+  if (!isInPod(env, mountinfo)) return { inPod: false, view: hostView, run: commandRunner(env), runPlugin: undefined };
+  const parts = { systemd, random: systemRandom };
+  const run = hostCommand(parts);
+  return { inPod: true, view: podView({ mountinfo, run }), run, runPlugin: hostPlugin({ ...parts, unit }) };
 }
 
 export interface AttachedKubelet extends UnitCommand {
@@ -98,11 +103,3 @@ const notMounted = (path: string): CannotRun =>
   new CannotRun(
     `${path} of the host is not mounted into this pod, and the agent reads it: add its directory to the agent's hostPaths (agent.extraHostPaths of the chart)`,
   );
-
-/** Why the credential cannot be used from here; undefined where nothing speaks against it. */
-export function pluginProblem(command: string | undefined, { inPod }: Pick<Host, 'inPod'>): string | undefined {
-  if (!inPod || command === undefined) return undefined;
-  const dirs = command.includes('/') ? [''] : (process.env.PATH ?? '').split(':').map((dir) => `${dir}/`);
-  if (dirs.some((dir) => existsSync(dir + command))) return undefined;
-  return `it runs the plugin ${command}, which this pod does not have: use an image with the plugin, or run 'relet agent' as a service on the host`;
-}

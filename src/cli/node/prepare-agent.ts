@@ -31,6 +31,7 @@ import type { Validator } from '../../agent/validate/validate.js';
 import { formatRef } from '../../api/config-ref.js';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
+import type { RunPlugin } from '../../kube/exec-plugin.js';
 import { systemFileReader } from '../../kube/kubeconfig.js';
 import type { Log } from '../../log.js';
 import { systemRandom } from '../../random.js';
@@ -51,6 +52,8 @@ export interface AgentInput<D extends KubeletDriver> {
   command: string[];
   /** Runs programs of the host. */
   run: RunCommand;
+  /** Runs the exec plugin of the kubeconfig. Default: as a child of this process. */
+  runPlugin?: RunPlugin | undefined;
   hostFiles: HostFiles;
   /** Undefined for a kubelet that stands alone. */
   kubeconfig: string | undefined;
@@ -72,7 +75,7 @@ export interface PreparedAgent<D extends KubeletDriver> extends AgentOptions {
 }
 
 export function prepareAgent<D extends KubeletDriver>(input: AgentInput<D>): PreparedAgent<D> {
-  const { divided, command, run, hostFiles, kubeconfig, nodeName, driver, state, policy, log } = input;
+  const { divided, command, run, runPlugin, hostFiles, kubeconfig, nodeName, driver, state, policy, log } = input;
   const { detach = false } = input;
   const { options } = divided;
   const clock = systemClock;
@@ -83,6 +86,7 @@ export function prepareAgent<D extends KubeletDriver>(input: AgentInput<D>): Pre
     userAgent: `relet/${pkg.version} (node)`,
     version: reportedVersion(),
     followed: () => state.record(followedRecord),
+    runPlugin,
     env: process.env,
     files: systemFileReader,
     clock,

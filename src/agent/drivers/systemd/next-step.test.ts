@@ -21,6 +21,7 @@ function unit(state: Partial<UnitState> = {}): UnitState {
     needDaemonReload: false,
     execStart: [],
     environment: [],
+    user: '',
     environmentFiles: [],
     result: 'success',
     execMainCode: 0,

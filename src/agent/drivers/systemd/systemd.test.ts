@@ -1,15 +1,17 @@
 /** The calls to systemd, against a scripted one on its own socket. test/systemd.test.ts has a real one. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { reply, servePeer, signal } from '../../../../test/dbus-peer.js';
 import { ManualClock } from '../../../../test/manual-clock.js';
+import { PluginFailure, type PluginProgram } from '../../../kube/exec-plugin.js';
 import { silentLog } from '../../../log.js';
 import { systemRandom } from '../../../random.js';
 import { encodeMessage, type Message, variant } from './dbus-message.js';
 import { hostCommand } from './host-command.js';
+import { hostPlugin } from './host-plugin.js';
 import { connectSystemd, type Systemd, unitPath } from './systemd.js';
 
 const job = '/org/freedesktop/systemd1/job/7';
@@ -156,6 +158,10 @@ describe('systemd', () => {
 });
 
 describe('a command on the host', () => {
+  /** Files as they are when systemd starts the service. */
+  const written: { mode: number; text: string }[] = [];
+  const fileIn = (path: string) => ({ mode: statSync(path).mode & 0o777, text: readFileSync(path, 'utf8') });
+  beforeEach(() => void written.splice(0));
   const setUpCommand = async (result: string, state: Record<string, [string, unknown]> = {}) => {
     const calls: Message[] = [];
     const { root, systemd } = await setUp((socket, call, root) => {
@@ -168,11 +174,15 @@ describe('a command on the host', () => {
       if (call.member !== 'StartTransientUnit') return void socket.write(reply(call));
       const [name, , properties] = call.body as [string, string, [string, unknown][]];
       const { StandardOutputFile: out, StandardErrorFile: err } = Object.fromEntries(properties);
+      written.push(
+        ...readdirSync(dirname(`${root}${out}`)).map((file) => fileIn(`${root}${dirname(String(out))}/${file}`)),
+      );
       writeFileSync(`${root}${out}`, 'Kubernetes v1.32.1\n');
       writeFileSync(`${root}${err}`, 'flag deprecated');
       socket.write(Buffer.concat([reply(call, 'o', job), jobRemoved(name, result)]));
     });
-    return { root, calls, run: hostCommand({ systemd, random: systemRandom, root }) };
+    const parts = { systemd, random: systemRandom, root };
+    return { root, calls, run: hostCommand(parts), runPlugin: hostPlugin({ ...parts, unit: 'kubelet.service' }) };
   };
   const propertiesOf = ({ body }: Message) => Object.fromEntries(body[2] as [string, unknown][]);
 
@@ -202,6 +212,55 @@ describe('a command on the host', () => {
   test('that cannot be started is an error', async () => {
     const { run } = await setUpCommand('failed', { Result: ['s', 'exit-code'], ExecMainStatus: ['i', 203] });
     await expect(run(['/bin/x'], 1000)).rejects.toThrow('/bin/x: cannot be started');
+  });
+
+  const unit: Record<string, [string, unknown]> = {
+    Environment: ['as', ['PATH=/opt/bin:/usr/bin']],
+    EnvironmentFiles: ['a(sb)', [['/etc/eks/kubelet/environment', true]]],
+    User: ['s', 'kubelet'],
+  };
+  const plugin: PluginProgram = {
+    command: 'aws',
+    args: ['eks', 'get-token', '--role=$ROLE'],
+    variables: { AWS_REGION: 'eu', KUBERNETES_EXEC_INFO: '{"a":"$HOME `id`"}' },
+    interactive: false,
+    timeoutMs: 5000,
+  };
+
+  test('that is a credential plugin runs with the environment, the PATH and the user of the kubelet', async () => {
+    const { root, calls, runPlugin } = await setUpCommand('done', unit);
+    expect(await runPlugin(plugin, AbortSignal.timeout(5000))).toBe('Kubernetes v1.32.1\n');
+    const properties = propertiesOf(calls.find(({ member }) => member === 'StartTransientUnit')!);
+    expect(properties).toMatchObject({ Environment: ['PATH=/opt/bin:/usr/bin'], User: 'kubelet', UMask: 0o077 });
+    const [, words] = (properties.ExecStart as [string, string[]][])[0]!;
+    expect(words.slice(3)).toEqual(['aws', 'eks', 'get-token', '--role=$$ROLE']);
+    expect(properties.EnvironmentFiles).toEqual([
+      ['/etc/eks/kubelet/environment', true],
+      [expect.stringMatching(/^\/run\/relet\/commands\/.*\.env$/), false],
+    ]);
+    expect(readdirSync(join(root, 'run/relet/commands'))).toEqual([]);
+  });
+
+  test('that is a credential plugin has its variables in a file that only root can read, and not on D-Bus', async () => {
+    const { calls, runPlugin } = await setUpCommand('done', unit);
+    await runPlugin(plugin, AbortSignal.timeout(5000));
+    expect(JSON.stringify(calls.map(({ body }) => body))).not.toContain('KUBERNETES_EXEC_INFO');
+    expect(written.map(({ mode }) => mode)).toEqual([0o600, 0o600, 0o600]);
+    const [text] = written.map(({ text }) => text).filter((text) => text !== '');
+    expect(text).toBe('AWS_REGION="eu"\nKUBERNETES_EXEC_INFO="{\\"a\\":\\"\\$HOME \\`id\\`\\"}"\n');
+  });
+
+  test.each<[string, Record<string, [string, unknown]>, string]>([
+    ['is missing on the host', { ExecMainStatus: ['i', 127] }, 'is not in the PATH of kubelet.service on the host'],
+    ['is not executable', { ExecMainStatus: ['i', 126] }, 'cannot be executed on the host'],
+    ['fails', { ExecMainStatus: ['i', 3] }, 'failed on the host with exit code 3: flag deprecated'],
+    ['hangs', { Result: ['s', 'timeout'] }, 'gave no answer in 5000 ms'],
+  ])('that is a credential plugin and %s is an error that says it', async (_name, state, why) => {
+    const failed: Record<string, [string, unknown]> = { Result: ['s', 'exit-code'], ExecMainCode: ['i', 1] };
+    const { runPlugin } = await setUpCommand('failed', { ...unit, ...failed, ...state });
+    await expect(runPlugin(plugin, AbortSignal.timeout(5000))).rejects.toSatisfy(
+      (error) => error instanceof PluginFailure && error.message === why,
+    );
   });
 
   test('of a unit that systemd rejects is an error with its words', async () => {

@@ -33,6 +33,8 @@ export interface UnitState {
   /** `NAME=VALUE` of Environment=. */
   environment: string[];
   environmentFiles: { path: string; optional: boolean }[];
+  /** User= of a service; empty for root. */
+  user: string;
   /** success, exit-code, signal, timeout, … */
   result: string;
   /** As of waitid: 1 exited, 2 killed, 3 dumped. */
@@ -375,6 +377,7 @@ function unitState(all: Record<string, unknown>): UnitState {
       path,
       optional,
     })),
+    user: text('User'),
     result: text('Result'),
     execMainCode: number('ExecMainCode'),
     execMainStatus: number('ExecMainStatus'),
