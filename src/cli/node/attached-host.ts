@@ -12,7 +12,14 @@ import type { Log } from '../../log.js';
 import { systemRandom } from '../../random.js';
 import type { AgentFlags } from './agent-flags.js';
 import { type HostView, hostView, isInPod, podView } from './host-view.js';
-import { layoutOf, likelyKubelets, readProcessCommand, readUnitCommand, type UnitCommand } from './kubelet-unit.js';
+import {
+  checkOwner,
+  layoutOf,
+  otherUnits,
+  readProcessCommand,
+  readUnitCommand,
+  type UnitCommand,
+} from './kubelet-unit.js';
 import type { PolicyFile } from './prepare-agent.js';
 
 /** Input of every form of the command. */
@@ -63,6 +70,7 @@ export async function findKubelet(
   const unit = await systemd.unit(name);
   if (unit.loadState === 'not-found') throw await noSuchUnit(systemd, name);
   const facts = { name, ...unit };
+  checkOwner(facts);
   const found =
     (await runningCommand(unit, { run, flags })) ??
     (await readUnitCommand(facts, { read: (path) => view.readText(path), dir }));
@@ -94,9 +102,8 @@ async function runningCommand(
 }
 
 async function noSuchUnit(systemd: Systemd, name: string): Promise<CannotRun> {
-  const likely = likelyKubelets(await systemd.unitNames().catch(() => []));
-  const hint = likely.length === 0 ? '' : `; this host has ${likely.join(', ')}`;
-  return new CannotRun(`there is no unit ${name} on this host: name the kubelet's with --unit${hint}`);
+  const others = otherUnits(await systemd.unitNames().catch(() => []));
+  return new CannotRun(`there is no unit ${name} on this host: ${others}`);
 }
 
 const notMounted = (path: string): CannotRun =>

@@ -1,6 +1,14 @@
 /** Units as distributions write them, in the form in which systemd shows them on D-Bus. */
 import { describe, expect, test } from 'vitest';
-import { commandIn, layoutOf, likelyKubelets, readUnitCommand, type UnitFacts, wrapperDirIn } from './kubelet-unit.js';
+import {
+  checkOwner,
+  commandIn,
+  layoutOf,
+  otherUnits,
+  readUnitCommand,
+  type UnitFacts,
+  wrapperDirIn,
+} from './kubelet-unit.js';
 
 interface Host extends Omit<UnitFacts, 'name' | 'environmentFiles'> {
   /** Those of EnvironmentFile=; undefined: missing and optional. */
@@ -202,7 +210,25 @@ describe('what a unit runs', () => {
   });
 
   test('units that look like a kubelet are suggested', () => {
-    const units = ['ssh.service', 'k3s.service', 'kubelet.slice', 'snap.kubelet.daemon.service'];
-    expect(likelyKubelets(units)).toEqual(['k3s.service', 'snap.kubelet.daemon.service']);
+    expect(otherUnits(['ssh.service', 'kubelet.slice', 'snap.kubelet.daemon.service'])).toBe(
+      "name the kubelet's with --unit; this host has snap.kubelet.daemon.service",
+    );
+    expect(otherUnits(['ssh.service'])).toBe("name the kubelet's with --unit");
+  });
+
+  test.each([
+    ['k3s-agent.service', 'k3s'],
+    ['rke2-server.service', 'rke2'],
+  ])('where the kubelet is inside another program the error names relet export: %s', (service, to) => {
+    expect(otherUnits([service])).toContain(`'relet export FILE --to ${to}'`);
+    expect(() => commandIn([`/usr/local/bin/${to}`, 'agent'], { name: service })).toThrow(
+      `'relet export FILE --to ${to}'`,
+    );
+  });
+
+  test('a kubelet that the Machine Config Operator owns is refused, with what OpenShift applies instead', () => {
+    const dropInPaths = ['/etc/systemd/system/kubelet.service.d/10-mco-default-env.conf'];
+    expect(() => checkOwner({ name: 'kubelet.service', dropInPaths })).toThrow("'relet export FILE --to openshift'");
+    expect(() => checkOwner({ name: 'kubelet.service', dropInPaths: ['/etc/a/10-kubeadm.conf'] })).not.toThrow();
   });
 });

@@ -75,12 +75,39 @@ function withoutConfig(words: readonly string[], dir: string): string[] {
 export function commandIn(words: readonly string[], { name }: { name: string }): UnitCommand {
   const [program = '', first = ''] = words;
   if (wrapperDirIn(words) !== undefined) throw wrapped(name, words);
+  if (embeds.test(basename(program))) throw new CannotRun(`${name} runs ${program}. ${insteadOf(basename(program))}`);
   if (basename(program) === 'hyperkube' && first === 'kubelet')
     return { command: [program, first], args: words.slice(2) };
   if (/kubelet$/.test(program)) return { command: [program], args: words.slice(1) };
   throw new CannotRun(
     `${name} runs ${program}, not a kubelet, so nothing can be added to the command line of the kubelet; name the unit with --unit, or use 'relet kubelet' (docs/install.md)`,
   );
+}
+
+/** Programs with the kubelet inside, or below, their own process. */
+const embeds = /^(k3s|rke2)/;
+
+/** Advice for a host whose kubelet is run by `program`. */
+function insteadOf(program: string): string {
+  const to = program.startsWith('rke2') ? 'rke2' : 'k3s';
+  return `${to} runs the kubelet itself, and relet cannot change it there; 'relet export FILE --to ${to}' writes the drop-in that it reads (docs/export.md)`;
+}
+
+/** Throws where another system writes the config of this kubelet, and would undo a change. */
+export function checkOwner({ name, dropInPaths }: Pick<UnitFacts, 'name' | 'dropInPaths'>): void {
+  const ofOperator = dropInPaths.find((path) => basename(path).startsWith('10-mco-'));
+  if (ofOperator !== undefined)
+    throw new CannotRun(
+      `the Machine Config Operator of OpenShift owns ${name} (${ofOperator}) and would undo a change; 'relet export FILE --to openshift' writes the KubeletConfig that it applies (docs/export.md)`,
+    );
+}
+
+/** Advice where the named unit does not exist, by the units that do. */
+export function otherUnits(units: readonly string[]): string {
+  const likely = likelyKubelets(units);
+  const embedding = likely.find((unit) => embeds.test(unit));
+  if (embedding !== undefined) return `this host has ${likely.join(', ')}. ${insteadOf(embedding)}`;
+  return `name the kubelet's with --unit${likely.length === 0 ? '' : `; this host has ${likely.join(', ')}`}`;
 }
 
 const wrapped = (name: string, words: readonly string[]): CannotRun =>
@@ -121,6 +148,6 @@ function usesVariable({ execStart }: UnitFacts, name: string): boolean {
 }
 
 /** Units by whose name a person may have meant the kubelet's. */
-export function likelyKubelets(units: readonly string[]): string[] {
+function likelyKubelets(units: readonly string[]): string[] {
   return units.filter((name) => name.endsWith('.service') && /kube-?let|kubelite|hyperkube|k3s|rke2/.test(name)).sort();
 }
