@@ -1,35 +1,30 @@
 /** Light, dark, or as the system has it. The choice is kept in this browser. */
-import { effect, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
+import { remembered } from './remembered.js';
 
 export const themes = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
-const key = 'relet-theme';
 const isTheme = (text: string | null): text is Theme => themes.includes(text as Theme);
+const { value, choose } = remembered<Theme>(
+  'relet-theme',
+  (text) => (isTheme(text) ? text : 'system'),
+  (theme) => theme,
+);
 
-export const theme = signal<Theme>('system');
+export const theme = value;
+export const chooseTheme = choose;
 
-/** A browser may forbid storage: then the choice lasts as long as the page. */
-function stored(): Theme {
-  try {
-    const text = localStorage.getItem(key);
-    return isTheme(text) ? text : 'system';
-  } catch {
-    return 'system';
-  }
-}
-
-export function chooseTheme(chosen: Theme): void {
-  theme.value = chosen;
-  try {
-    localStorage.setItem(key, chosen);
-  } catch {
-    // See stored().
-  }
-}
+const isSystemDark = signal(false);
+/** The colours on the screen. Canvases read it, since they do not follow a change of the style sheet. */
+export const isDark = computed(() => (theme.value === 'system' ? isSystemDark.value : theme.value === 'dark'));
 
 export function applyTheme(): void {
-  theme.value = stored();
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  isSystemDark.value = dark.matches;
+  dark.addEventListener('change', () => {
+    isSystemDark.value = dark.matches;
+  });
   effect(() => {
     document.documentElement.dataset.theme = theme.value;
   });

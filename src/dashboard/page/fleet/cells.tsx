@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Row } from '../../wire.js';
 import { signs, stateOrder, stateToken } from '../parts/signs.js';
 import { link, navigate } from '../router.js';
-import { theme } from '../theme.js';
+import { isDark } from '../theme.js';
 import { type CellLayout, cellAt, layOut, titleHeight, visibleCells } from './cell-layout.js';
 import { flagsOf, type Group } from './fleet-view.js';
 
@@ -56,17 +56,13 @@ function usePainter(box: RefObject<HTMLDivElement | null>, canvas: RefObject<HTM
     });
     watcher.observe(box.current!);
     painter.current = new Painter(canvas.current!, box.current!);
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    const repaint = () => painter.current!.changeColours();
-    dark.addEventListener('change', repaint);
     return () => {
       watcher.disconnect();
-      dark.removeEventListener('change', repaint);
       painter.current?.stop();
     };
   }, []);
   useSignalEffect(() => {
-    theme.value;
+    isDark.value;
     painter.current?.changeColours();
   });
   return { painter, size };

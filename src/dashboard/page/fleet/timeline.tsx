@@ -7,7 +7,7 @@ import { DataTable } from '../parts/data-table.js';
 import { EmptyPanel, Loaded, Section } from '../parts/panels.js';
 import { useResource } from '../resource.js';
 import { link, place, setQuery } from '../router.js';
-import { theme } from '../theme.js';
+import { isDark } from '../theme.js';
 import { bucketChanges } from './change-buckets.js';
 
 const spans = { '1': 'hour', '24': '24 hours', '168': '7 days' };
@@ -99,7 +99,7 @@ function NodesText({ nodes, names }: Pick<Change, 'nodes' | 'names'>) {
 /** uPlot comes when it is needed, so that the nodes are there before the bars. */
 function Chart({ timeline }: { timeline: Timeline }) {
   const box = useRef<HTMLDivElement>(null);
-  const chosen = theme.value;
+  const dark = isDark.value;
   useEffect(() => {
     const element = box.current!;
     let plot: { destroy(): void; setSize(size: { width: number; height: number }): void } | undefined;
@@ -116,7 +116,7 @@ function Chart({ timeline }: { timeline: Timeline }) {
       watcher.disconnect();
       plot?.destroy();
     };
-  }, [timeline, chosen]);
+  }, [timeline, dark]);
   return (
     <div
       class="chart"
