@@ -24,6 +24,7 @@ export const accessVersion = signal(0);
 
 /** The server sends a heartbeat every 4 s. */
 const silentMs = 12_000;
+const checkMs = 1000;
 const firstRetryMs = 1000;
 const longestRetryMs = 15_000;
 /** A browser has six connections for a server over HTTP/1.1: a tab that nobody sees gives its own back, so that other tabs can load. */
@@ -160,10 +161,15 @@ function live(): void {
   connection.value = { kind: 'live' };
 }
 
-/** A proxy may keep a connection open whose other end is gone. */
+/** A proxy may keep a connection open whose other end is gone. By the time of day: the timers of a laptop stop while it sleeps. */
 function watchSilence(): void {
   clearTimeout(timer);
-  timer = setTimeout(() => void broken(), silentMs);
+  const sinceMs = Date.now();
+  const check = () => {
+    if (Date.now() - sinceMs >= silentMs) void broken();
+    else timer = setTimeout(check, checkMs);
+  };
+  timer = setTimeout(check, checkMs);
 }
 
 async function broken(): Promise<void> {
