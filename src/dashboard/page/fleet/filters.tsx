@@ -1,9 +1,11 @@
 /** How many nodes are in which state, and the filters of the fleet: both change the query of the address. */
+import { useState } from 'preact/hooks';
 import type { Row } from '../../wire.js';
 import { Button } from '../parts/button.js';
 import { stateOrder } from '../parts/signs.js';
 import { StateSign } from '../parts/state-badge.js';
 import { setQuery } from '../router.js';
+import { columnTitles, hiddenColumns, optionalColumns, showColumn } from './columns.js';
 import {
   alwaysShown,
   type Choice,
@@ -13,11 +15,15 @@ import {
   flags,
   groupings,
   none,
+  type OverallState,
   overallStates,
   valuesOf,
 } from './fleet-view.js';
 
 const number = (value: number) => value.toLocaleString('en');
+
+/** The key `/` leads to this field. */
+export const searchId = 'find-nodes';
 
 /** The answer in a few figures, each a filter. */
 export function OverallStates({ counts, query }: { counts: Counts; query: FleetQuery }) {
@@ -27,7 +33,7 @@ export function OverallStates({ counts, query }: { counts: Counts; query: FleetQ
       {overallStates
         .filter((state) => alwaysShown.includes(state) || counts.overall[state] > 0)
         .map((state) => (
-          <Toggle key={state} name={state} query={query} count={counts.overall[state]}>
+          <Toggle key={state} name={state} query={query} count={counts.overall[state]} tone={tones[state]}>
             <strong>{number(counts.overall[state])}</strong>
             <span>{state}</span>
           </Toggle>
@@ -36,15 +42,25 @@ export function OverallStates({ counts, query }: { counts: Counts; query: FleetQ
   );
 }
 
+/** Only where there are such nodes. */
+const tones: Partial<Record<OverallState, 'bad' | 'doubtful'>> = {
+  'in trouble': 'bad',
+  'not ready': 'doubtful',
+  silent: 'doubtful',
+  'no agent': 'doubtful',
+};
+
 function Toggle({
   name,
   query,
   count,
+  tone = '',
   children,
 }: {
   name: string;
   query: FleetQuery;
   count: number;
+  tone?: string | undefined;
   children: preact.ComponentChildren;
 }) {
   const isOn = query.states.includes(name);
@@ -53,7 +69,13 @@ function Toggle({
     setQuery({ state: states.join(',') });
   };
   return (
-    <button type="button" class="toggle" aria-pressed={isOn} data-empty={count === 0} onClick={toggle}>
+    <button
+      type="button"
+      class={`toggle ${count > 0 ? tone : ''}`}
+      aria-pressed={isOn}
+      data-empty={count === 0}
+      onClick={toggle}
+    >
       {children}
     </button>
   );
@@ -72,20 +94,32 @@ export function Filters({
   rows: readonly Row[];
   text: string;
 }) {
+  const [isOpen, setOpen] = useState(false);
   const isFiltered = query.text !== '' || query.states.length > 0 || Object.keys(query.chosen).length > 0;
+  // A filter without nodes would only take room; one that is on can be turned off.
+  const isWorthIt = (name: string, count: number) => count > 0 || query.states.includes(name);
   return (
     // biome-ignore lint/a11y/useSemanticElements: <search> is not known to all browsers of these years
-    <div class="filters" role="search" aria-label="Nodes">
+    <div class={isOpen ? 'filters is-open' : 'filters'} role="search" aria-label="Nodes">
       <div class="filter-row">
         <label>
           <span class="visually-hidden">Find nodes by name, config, set, zone, version or error</span>
           <input
             type="search"
+            id={searchId}
             placeholder="Find nodes"
             value={text}
             onInput={(event) => setQuery({ q: event.currentTarget.value })}
           />
         </label>
+        <button
+          type="button"
+          class="button only-narrow"
+          aria-expanded={isOpen}
+          onClick={() => setOpen((before) => !before)}
+        >
+          Filters
+        </button>
         {choices.map((by) => (
           <Select
             key={by}
@@ -108,6 +142,7 @@ export function Filters({
             </option>
           ))}
         </Select>
+        <ColumnsChoice />
         {isFiltered && (
           <Button
             kind="quiet"
@@ -119,19 +154,44 @@ export function Filters({
       </div>
       <fieldset class="states">
         <legend class="visually-hidden">Nodes by state</legend>
-        {stateOrder.map((state) => (
-          <Toggle key={state} name={state} query={query} count={counts.states[state]}>
-            <StateSign state={state} />
-            {state} <b>{number(counts.states[state])}</b>
-          </Toggle>
-        ))}
-        {flags.map((flag) => (
-          <Toggle key={flag} name={flag} query={query} count={counts.flags[flag]}>
-            {flag} <b>{number(counts.flags[flag])}</b>
-          </Toggle>
-        ))}
+        {stateOrder
+          .filter((state) => isWorthIt(state, counts.states[state]))
+          .map((state) => (
+            <Toggle key={state} name={state} query={query} count={counts.states[state]}>
+              <StateSign state={state} />
+              {state} <b>{number(counts.states[state])}</b>
+            </Toggle>
+          ))}
+        {flags
+          .filter((flag) => isWorthIt(flag, counts.flags[flag]))
+          .map((flag) => (
+            <Toggle key={flag} name={flag} query={query} count={counts.flags[flag]}>
+              {flag} <b>{number(counts.flags[flag])}</b>
+            </Toggle>
+          ))}
       </fieldset>
     </div>
+  );
+}
+
+/** Columns of the table; the choice is kept in this browser. */
+function ColumnsChoice() {
+  return (
+    <details class="columns-choice">
+      <summary>Columns</summary>
+      <div>
+        {optionalColumns.map((name) => (
+          <label key={name} class="check">
+            <input
+              type="checkbox"
+              checked={!hiddenColumns.value.includes(name)}
+              onChange={(event) => showColumn(name, event.currentTarget.checked)}
+            />
+            {columnTitles[name]}
+          </label>
+        ))}
+      </div>
+    </details>
   );
 }
 

@@ -97,7 +97,7 @@ function CellsWithDetail({ groups, label }: { groups: ReturnType<typeof groupRow
             {[...flagsOf(pointed), pointed.assigned, pointed.error].filter(Boolean).join(' · ')}
           </>
         ) : (
-          'Point at a cell to read it; a click opens it.'
+          'Point at a cell to read it; a click opens it, and the key ? explains the signs.'
         )}
       </p>
     </div>

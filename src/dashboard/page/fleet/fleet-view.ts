@@ -47,7 +47,8 @@ export const alwaysShown: readonly OverallState[] = ['on target', 'in trial', 'w
 export const groupings = ['set', 'zone', 'config', 'kubelet', 'none'] as const;
 export type Grouping = (typeof groupings)[number];
 
-export const columns = ['name', 'state', 'assigned', 'active', 'set', 'zone', 'kubelet', 'since', 'error'] as const;
+/** Name, state and error first: they fit beside the cells on every screen from 1280 pixels on. */
+export const columns = ['name', 'state', 'error', 'set', 'assigned', 'active', 'kubelet', 'since', 'zone'] as const;
 export type ColumnName = (typeof columns)[number];
 
 /** Filters that name one value of a row. */

@@ -10,44 +10,37 @@ import type { Row } from '../../wire.js';
 import { Age } from '../parts/age.js';
 import { Flag, StateBadge } from '../parts/state-badge.js';
 import { link, navigate } from '../router.js';
-import { type ColumnName, flagsOf } from './fleet-view.js';
+import { columnTitles, columnWidths, hiddenColumns, type Longest, longestIn } from './columns.js';
+import { columns as allColumns, type ColumnName, flagsOf } from './fleet-view.js';
 import { type Cell, move } from './grid-keys.js';
 
 export const rowHeight = 28;
 /** Rows beyond both edges, so that a fast scroll shows no gap. */
 const beyond = 8;
 
-const columns: { name: ColumnName; title: string; cell(row: Row): preact.ComponentChildren }[] = [
-  {
-    name: 'name',
-    title: 'Node',
-    cell: (row) => (
-      <a href={link(['nodes', row.name])} tabIndex={-1}>
-        {row.name}
-      </a>
-    ),
-  },
-  {
-    name: 'state',
-    title: 'State',
-    cell: (row) => (
-      <>
-        <StateBadge state={row.state} />
-        {row.silentSince > 0 && <Age ms={row.silentSince} />}
-        {flagsOf(row).map((flag) => (
-          <Flag key={flag}>{flag}</Flag>
-        ))}
-      </>
-    ),
-  },
-  { name: 'assigned', title: 'Assigned', cell: (row) => <span title={row.assigned}>{row.assigned}</span> },
-  { name: 'active', title: 'Active', cell: (row) => <span title={row.active}>{row.active}</span> },
-  { name: 'set', title: 'Set', cell: (row) => (row.wave > 0 ? `${row.set}, wave ${row.wave}` : row.set) },
-  { name: 'zone', title: 'Zone', cell: (row) => row.zone },
-  { name: 'kubelet', title: 'Kubelet', cell: (row) => row.kubelet },
-  { name: 'since', title: 'Changed', cell: (row) => (row.since > 0 ? <Age ms={row.since} /> : '') },
-  { name: 'error', title: 'Error', cell: (row) => <span title={row.error}>{row.error}</span> },
-];
+const cells: Record<ColumnName, (row: Row) => preact.ComponentChildren> = {
+  name: (row) => (
+    <a href={link(['nodes', row.name])} tabIndex={-1}>
+      {row.name}
+    </a>
+  ),
+  state: (row) => (
+    <>
+      <StateBadge state={row.state} />
+      {row.silentSince > 0 && <Age ms={row.silentSince} />}
+      {flagsOf(row).map((flag) => (
+        <Flag key={flag}>{flag}</Flag>
+      ))}
+    </>
+  ),
+  error: (row) => <span title={row.error}>{row.error}</span>,
+  set: (row) => (row.wave > 0 ? `${row.set}, wave ${row.wave}` : row.set),
+  assigned: (row) => <span title={row.assigned}>{row.assigned}</span>,
+  active: (row) => <span title={row.active}>{row.active}</span>,
+  kubelet: (row) => row.kubelet,
+  since: (row) => (row.since > 0 ? <Age ms={row.since} /> : ''),
+  zone: (row) => row.zone,
+};
 
 interface Props {
   rows: Row[];
@@ -63,8 +56,10 @@ export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
   const [active, setActive] = useState<Cell>({ row: 1, column: 0 });
   const [hasFocus, setFocus] = useState(false);
 
-  const nameWidth = useNameWidth(rows);
+  const columns = allColumns.filter((name) => !hiddenColumns.value.includes(name));
+  const widths = useWidths(rows, columns);
   const activeRow = Math.min(active.row, rows.length);
+  const activeColumn = Math.min(active.column, columns.length - 1);
   const first = Math.max(0, Math.floor(view.top / rowHeight) - beyond);
   const end = Math.min(rows.length, Math.ceil((view.top + view.height) / rowHeight) + beyond);
   const shown = Array.from({ length: Math.max(0, end - first) }, (_, at) => first + at);
@@ -79,12 +74,12 @@ export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
     if (event.key === 'Enter' || event.key === ' ') {
       event.preventDefault();
       const row = rows[activeRow - 1];
-      if (activeRow === 0) onSort(columns[active.column]!.name);
+      if (activeRow === 0) onSort(columns[activeColumn]!);
       else if (row) navigate(link(['nodes', row.name]));
       return;
     }
     const page = Math.max(1, Math.floor(view.height / rowHeight) - 2);
-    const to = move({ row: activeRow, column: active.column }, event, {
+    const to = move({ row: activeRow, column: activeColumn }, event, {
       rows: rows.length,
       columns: columns.length,
       page,
@@ -94,7 +89,7 @@ export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
     goTo(to);
   };
   const cellId = (row: number, column: number) => `cell-${row}-${column}`;
-  const isActive = (row: number, column: number) => hasFocus && activeRow === row && active.column === column;
+  const isActive = (row: number, column: number) => hasFocus && activeRow === row && activeColumn === column;
 
   return (
     <div
@@ -103,9 +98,9 @@ export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
       aria-label="Nodes"
       aria-rowcount={rows.length + 1}
       aria-colcount={columns.length}
-      aria-activedescendant={cellId(activeRow, active.column)}
+      aria-activedescendant={cellId(activeRow, activeColumn)}
       tabIndex={0}
-      style={{ '--name-width': nameWidth }}
+      style={{ '--columns': widths }}
       ref={box}
       onKeyDown={onKeyDown}
       onFocus={() => setFocus(true)}
@@ -117,7 +112,7 @@ export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
     >
       <div role="rowgroup" class="head">
         <div role="row" aria-rowindex={1} class="row">
-          {columns.map(({ name, title }, column) => (
+          {columns.map((name, column) => (
             <div
               key={name}
               id={cellId(0, column)}
@@ -131,7 +126,7 @@ export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
               }}
               onKeyDown={() => {}}
             >
-              {title}
+              {columnTitles[name]}
               <span aria-hidden="true" class="arrow">
                 {sort === name ? (isDescending ? '↓' : '↑') : ''}
               </span>
@@ -150,7 +145,7 @@ export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
               class="row"
               style={{ transform: `translateY(${at * rowHeight}px)` }}
             >
-              {columns.map(({ name, cell }, column) => (
+              {columns.map((name, column) => (
                 <div
                   key={name}
                   id={cellId(at + 1, column)}
@@ -158,7 +153,7 @@ export function NodeGrid({ rows, sort, isDescending, onSort }: Props) {
                   class={isActive(at + 1, column) ? 'cell is-active' : 'cell'}
                   tabIndex={-1}
                 >
-                  {cell(row)}
+                  {cells[name](row)}
                 </div>
               ))}
             </div>
@@ -185,19 +180,11 @@ function useView(box: RefObject<HTMLDivElement | null>) {
   return [view, setView] as const;
 }
 
-/** Measured again when nodes come or go: the columns must not move while one reads. useMemo would keep the rows that it measured. */
-function useNameWidth(rows: Row[]): string {
-  const measured = useRef({ nodes: -1, width: '' });
-  if (measured.current.nodes !== rows.length) measured.current = { nodes: rows.length, width: nameWidthOf(rows) };
-  return measured.current.width;
+function useWidths(rows: Row[], shown: readonly ColumnName[]): string {
+  const measured = useRef<Longest | undefined>(undefined);
+  measured.current = longestIn(rows, measured.current);
+  return columnWidths(measured.current, shown);
 }
-
-/** As wide as the longest name, within bounds. */
-const nameWidthOf = (rows: Row[]): string =>
-  `calc(${Math.min(
-    40,
-    rows.reduce((most, { name }) => Math.max(most, name.length), 8),
-  )}ch + 24px)`;
 
 /** Moves no more than it must, and keeps the row out from under the header. */
 function scrollTo(box: HTMLElement, at: number): void {
