@@ -84,6 +84,11 @@ const conditionOf = async (admin, name) =>
     ({ status, type }) => status === 'True' && type !== 'Reconciling',
   )?.reason;
 
+const waitsFor = async (admin, name) =>
+  (await admin.send('GET', `${api}/nodeconfigsets/${name}`)).status?.conditions?.find(
+    ({ status, type }) => status === 'True' && type === 'Reconciling',
+  )?.reason;
+
 /** The header of the page shows the names of cluster and person. */
 const kubeconfigOfAnn = (server, caFile) => ({
   apiVersion: 'v1',
@@ -119,12 +124,16 @@ async function prepare() {
   const atOnce = { waves: [{ nodes: '100%' }], maxUnavailable: '100%', maxInTrial: '100%' };
   await apply(admin, set('web', { maxPods: 150 }, atOnce));
   await apply(admin, set('gpu', { maxPods: 64 }, atOnce));
-  for (const name of ['web', 'gpu'])
+  await apply(admin, set('edge', { maxPods: 60 }, atOnce));
+  for (const name of ['web', 'gpu', 'edge'])
     await rig.until(`${name} complete`, async () => (await conditionOf(admin, name)) === 'RolloutComplete', 300_000);
   const { items } = await admin.send('GET', '/api/v1/namespaces/relet-system/configmaps');
   for (const { metadata } of items) firstConfigs.add(metadata.name);
   const notReady = { conditions: [{ type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: 'modelled' }] };
   await admin.send('PATCH', '/api/v1/nodes/web-77/status', { status: notReady }, 'application/merge-patch+json');
+  const canaries = { waves: [{ nodes: 4, approve: true }, { nodes: '50%', soak: '1h' }, { nodes: '100%' }] };
+  await apply(admin, set('edge', { maxPods: 80, imageGCHighThresholdPercent: 90 }, { ...canaries, maxInTrial: '25%' }));
+  await rig.until('edge waits', async () => (await waitsFor(admin, 'edge')) === 'AwaitingApproval', 60_000);
   trial.ms = 600_000;
   const inWaves = {
     waves: [{ nodes: 12 }, { nodes: '25%', soak: '10m' }, { nodes: '100%' }],
@@ -137,13 +146,12 @@ async function prepare() {
     set(
       'gpu',
       { maxPods: 80, podPidsLimit: 4096 },
-      { waves: [{ nodes: 4, approve: true }, { nodes: '100%' }], maxUnavailable: '10%', maxFailed: 2 },
+      { waves: [{ nodes: 1 }, { nodes: '100%' }], maxUnavailable: '10%' },
     ),
   );
-  await rig.until(
-    'gpu-1 rolled back',
-    async () => (await admin.send('GET', `${api}/nodeconfigs/gpu-1`)).status?.config?.error !== undefined,
-  );
+  await rig.until('gpu has halted', async () => (await conditionOf(admin, 'gpu')) === 'Halted', 60_000);
+  // Installed a moment ago: no agent runs there yet.
+  for (const at of [1, 2, 3]) await addNode(admin, `new-${at}`, at);
   return shown;
 }
 
@@ -152,6 +160,8 @@ const pages = [
   ['node', 'nodes/gpu-1?from=lastKnownGood&to=assigned'],
   ['sets', 'sets'],
   ['set', 'sets/web'],
+  ['halted', 'sets/gpu'],
+  ['approve', 'sets/edge?do=approve'],
   ['new-set', 'sets/new'],
   ['configs', 'configs'],
   ['upgrade', 'upgrade?to=1.37'],
@@ -200,7 +210,7 @@ async function shootDashboard() {
     await page.setViewportSize({ width: options.width, height: 700 });
     await page.goto(new URL(path, link.replace(/#.*/, '')).href);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.locator('.loading').waitFor({ state: 'detached' });
+    while ((await page.locator('.loading').count()) > 0) await rig.sleep(100);
     await rig.sleep(1500);
     await page.screenshot({ path: join(out, `${name}.png`), fullPage: options.width < 500 });
     console.log(`${name}.png`);

@@ -185,8 +185,28 @@ export interface SetSummary {
   revision: string;
   summary: string;
   startedAt: number;
+  /** When the revision ended, complete or not; 0: not yet. */
+  endedAt: number;
   /** When it is expected to end; 0: not known. */
   expectedEndAt: number;
+  /** Up to three of the nodes on which it failed. */
+  failures: SetFailure[];
+  /** Only while a wave waits for approval: that wave, and in a sentence or two what follows until the next stop. */
+  approval?: { wave: number; follows: string };
+  budgets: { unavailable?: BudgetUse; failed?: BudgetUse };
+}
+
+export interface SetFailure {
+  node: string;
+  reason: string;
+  message: string;
+  /** The line in which the kubelet itself says why; empty: none is known. */
+  line: string;
+}
+
+export interface BudgetUse {
+  used: number;
+  allowed: number;
 }
 
 /** Base of a draft: it is written only while the set is still that one, with the same spec. */
@@ -204,8 +224,11 @@ export interface SetDetails extends SetSummary {
   /** Bounded, as the controller writes it: waves, budgets with their nodes, failed and excluded nodes with reasons. */
   status: NodeConfigSetStatus;
   waves: (WaveStatus & { soak: string; approve: boolean })[];
-  /** Newest first. `document`: the payload; absent where the ConfigMap is gone or may not be read. */
-  revisions: (SetRevision & { document?: string })[];
+  /**
+   * Newest first. `document`: the payload; absent where the ConfigMap is gone or may not be read. `decided`: who let it continue or ended
+   * it, and why; empty: nobody.
+   */
+  revisions: (SetRevision & { document?: string; decided: string })[];
   /** Newest first: `ann aborted revision 59d0d247cf: "wrong value"`. */
   steps: { at: number; text: string }[];
   /** In minutes, for the nodes that were updated so far; 0: not known. */

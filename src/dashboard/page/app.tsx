@@ -6,6 +6,8 @@ import { ConfigPage } from './configs/config-page.js';
 import { ConfigsPage } from './configs/configs-page.js';
 import { UpgradePage } from './configs/upgrade-page.js';
 import { FleetPage } from './fleet/fleet-page.js';
+import { NeedsAttention } from './home/needs-attention.js';
+import { Help, HelpButton } from './keys.js';
 import { LoginPage } from './login.js';
 import { AuditPage } from './look/audit-page.js';
 import { InventoryPage } from './look/inventory-page.js';
@@ -70,6 +72,7 @@ export function App() {
 const withNotices = (page: preact.JSX.Element) => (
   <>
     {page}
+    <Help />
     <Notices />
   </>
 );
@@ -78,7 +81,12 @@ function Page() {
   const [first, second, third] = place.value.path;
   switch (first) {
     case undefined:
-      return <FleetPage />;
+      return (
+        <>
+          <NeedsAttention />
+          <FleetPage />
+        </>
+      );
     case 'nodes':
       return second === undefined ? <FleetPage /> : <NodePage key={second} name={second} />;
     case 'configs':
@@ -134,14 +142,15 @@ function Header() {
       </nav>
       <div class="who">
         <Connection />
-        <span class="optional" title={`Cluster ${cluster.name}`}>
+        <strong class="cluster" title={`Cluster ${cluster.name}`}>
           {cluster.name}
-        </span>
-        <span title={`Logged in as ${user}`}>
+        </strong>
+        <span class="optional" title={`Logged in as ${user}`}>
           {user}
           {readOnly && ', read-only'}
         </span>
         <ThemeChoice />
+        <HelpButton />
         {login !== 'proxy' && (
           <Button kind="quiet" onClick={logout}>
             Log out

@@ -1,6 +1,7 @@
 /** Starts the page: the theme first, so that nothing is painted in the wrong one. */
 import { render } from 'preact';
 import { App } from './app.js';
+import { listenToKeys } from './keys.js';
 import { startClock } from './now.js';
 import { followLinks } from './router.js';
 import { openSession } from './session.js';
@@ -16,5 +17,6 @@ import { applyTheme } from './theme.js';
 applyTheme();
 startClock();
 followLinks();
+listenToKeys();
 void openSession();
 render(<App />, document.getElementById('page')!);

@@ -1,14 +1,16 @@
 /** One node of the fleet as a row, and one set as a summary. Short: there may be 15,000 of them. Pure. */
+import { setProgressReasons } from '../../api/condition-reasons.js';
 import { refOf } from '../../api/config-ref.js';
-import type { NodeConfigSet } from '../../api/node-config-set.js';
+import type { Budget, NodeConfigSet } from '../../api/node-config-set.js';
 import { agentPresence } from '../../fleet/agent-presence.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { configuredAt, isHeld, type Known, nodeState, troubleOf } from '../../fleet/state-text.js';
-import { assess, completionText } from '../../rollout/assessment.js';
+import { assess, completionText, waitingWave } from '../../rollout/assessment.js';
 import { leftMs } from '../../rollout/estimate.js';
+import { nextStopText, untilNextStop } from '../../rollout/next-stop.js';
 import { shorten } from '../../shorten.js';
 import { oneLine } from '../../visible-text.js';
-import type { Row, SetSummary } from '../wire.js';
+import type { BudgetUse, Row, SetFailure, SetSummary } from '../wire.js';
 
 /** A node writes its own status. */
 const longestText = 300;
@@ -46,7 +48,10 @@ export const isSameRow = (a: Row, b: Row): boolean =>
 
 export const timeOf = (timestamp: string | undefined): number => Date.parse(timestamp ?? '') || 0;
 
-export function summaryOf(set: NodeConfigSet, nowMs: number): SetSummary {
+/** Nodes by name, for what their kubelets printed. */
+type KnownNodes = { get(name: string): Pick<ConfiguredNode, 'kubeletLog'> | undefined };
+
+export function summaryOf(set: NodeConfigSet, nowMs: number, nodes: KnownNodes = new Map()): SetSummary {
   const { status = {}, spec, metadata } = set;
   const assessment = assess(set);
   const { updateRevision = '', revisions = [] } = status;
@@ -72,6 +77,33 @@ export function summaryOf(set: NodeConfigSet, nowMs: number): SetSummary {
     revision: text(updateRevision),
     summary: text(revision?.summary),
     startedAt: timeOf(revision?.startedAt),
+    endedAt: timeOf(revision?.endedAt),
     expectedEndAt: left === undefined ? 0 : Math.round(nowMs + left),
+    failures: failuresOf(set, nodes),
+    ...(assessment.kind === 'progressing' &&
+      assessment.reason === setProgressReasons.approval.reason && { approval: approvalIn(set) }),
+    budgets: { ...budget('unavailable', status.unavailable), ...budget('failed', status.failed) },
   };
 }
+
+function approvalIn(set: NodeConfigSet): { wave: number; follows: string } {
+  const wave = waitingWave(set.status ?? {});
+  return { wave, follows: nextStopText(untilNextStop(set, wave)) };
+}
+
+const budget = (name: string, found: Budget | undefined): Record<string, BudgetUse> =>
+  found === undefined ? {} : { [name]: { used: found.used, allowed: found.allowed } };
+
+const mostFailures = 3;
+
+const failuresOf = ({ status }: NodeConfigSet, nodes: KnownNodes): SetFailure[] =>
+  (status?.failedSamples ?? []).slice(0, mostFailures).map(({ name, reason, message }) => ({
+    node: text(name),
+    reason: text(reason),
+    message: text(message),
+    line: text(errorLine(nodes.get(name)?.kubeletLog ?? [])),
+  }));
+
+/** The last line that the kubelet logged as an error or before it exited; else its last line. */
+const errorLine = (log: readonly string[]): string | undefined =>
+  log.findLast((line) => /^[EF]\d{4} /.test(line)) ?? log.at(-1);

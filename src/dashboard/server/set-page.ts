@@ -5,7 +5,7 @@ import {
   type NodeConfigSet,
   nodeConfigSets,
   type RolloutAction,
-  type SetRevision,
+  type SetStep,
   strategyDefaults,
   type Wave,
 } from '../../api/node-config-set.js';
@@ -16,7 +16,7 @@ import { asYaml } from '../../go/yaml/write.js';
 import { assess, nextStep } from '../../rollout/assessment.js';
 import { nextStopText, untilNextStop } from '../../rollout/next-stop.js';
 import { approvalFor, gitOwner, requestedRevision } from '../../rollout/requests.js';
-import { stepText } from '../../rollout/steps.js';
+import { newestStep, stepText } from '../../rollout/steps.js';
 import type { May, SetCommand, SetDetails, SetVerb } from '../wire.js';
 import { commandText } from './commands.js';
 import type { Reader } from './reader.js';
@@ -41,7 +41,11 @@ export async function setDetails(
       const { soak = '', approve = false } = wanted[wave.wave - 1] ?? { nodes: 0 };
       return { ...wave, soak, approve };
     }),
-    revisions: await Promise.all((status.revisions ?? []).map((one) => withDocument({ client, signal }, one))),
+    revisions: await Promise.all(
+      (status.revisions ?? []).map((one) =>
+        withDocument({ client, signal }, { ...one, decided: decidedBy(steps, one.revision) }),
+      ),
+    ),
     steps: steps.map((step) => ({ at: timeOf(step.at), text: stepText(step) })),
     nodesPerMinute: paceOf(summary, nowMs),
     next: nextStep(set, assess(set)) ?? '',
@@ -50,9 +54,15 @@ export async function setDetails(
   };
 }
 
+/** Its newest step that a person took. */
+function decidedBy(steps: readonly SetStep[], revision: string): string {
+  const step = newestStep(steps, ['Approved', 'Aborted', 'Undone', 'Retried'], revision);
+  return step === undefined ? '' : stepText(step);
+}
+
 async function withDocument(
   cluster: { client: Reader['client']; signal: AbortSignal },
-  revision: SetRevision,
+  revision: SetDetails['revisions'][number],
 ): Promise<SetDetails['revisions'][number]> {
   const ref = parseRef(revision.source);
   if (ref === undefined) return revision;

@@ -129,7 +129,7 @@ export class FleetStream implements FleetListener {
         this.#sendFreshness(at);
       } else if (this.#areSetsDue) {
         this.#areSetsDue = false;
-        this.#send('sets', { at, sets: [...view.sets.values()].map((set) => summaryOf(set, at)) });
+        this.#send('sets', { at, sets: [...view.sets.values()].map((set) => summaryOf(set, at, view.nodes)) });
       } else if (this.#toSnapshot !== undefined) this.#sendPart(this.#toSnapshot, at);
       else if (this.#changed.size > 0) {
         const names = [...this.#changed].slice(0, rowsInPart);

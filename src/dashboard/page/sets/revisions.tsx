@@ -45,6 +45,9 @@ export function Revisions({ set }: { set: SetDetails }) {
           { title: 'Started', cell: ({ startedAt }) => <Ago ms={Date.parse(startedAt)} /> },
           { title: 'Took', cell: took },
           { title: 'Outcome', cell: (one) => outcome(one, set) },
+          ...(revisions.some(({ decided }) => decided !== '')
+            ? [{ title: 'Decided', cell: ({ decided }: Revision) => decided, isText: true }]
+            : []),
           ...(revisions.some(({ failedNodes = [] }) => failedNodes.length > 0)
             ? [{ title: 'Failed on', cell: failedOn, isText: true }]
             : []),

@@ -1,7 +1,7 @@
 /** One set: where its rollout is, what it waits for and why, who is in trouble, and the buttons that steer it. */
-import { useState } from 'preact/hooks';
 import type { NamedNode } from '../../../api/node-config-set.js';
-import type { SetCommand, SetDetails, SetVerb } from '../../wire.js';
+import { byName } from '../../../natural-order.js';
+import type { SetCommand, SetDetails, SetSummary, SetVerb } from '../../wire.js';
 import { apiPath } from '../api.js';
 import { Ago } from '../parts/age.js';
 import { ButtonLink, WriteButton } from '../parts/button.js';
@@ -11,13 +11,14 @@ import { DataTable } from '../parts/data-table.js';
 import { Facts } from '../parts/facts.js';
 import { ErrorPanel, Loaded, PageTitle, Section } from '../parts/panels.js';
 import { useResource } from '../resource.js';
-import { link } from '../router.js';
+import { link, place, setQuery } from '../router.js';
 import { me } from '../session.js';
 import { sets } from '../stream.js';
 import { CopyText } from './copy-text.js';
 import { ExpectedEnd } from './expected-end.js';
+import { Failures } from './failures.js';
 import { Revisions } from './revisions.js';
-import { approveTexts, failedBefore, paceText, verbTexts } from './set-view.js';
+import { approveTexts, failedBefore, paceText, urgencyOf, verbTexts } from './set-view.js';
 import { SetState } from './sets-page.js';
 import { Budgets, NodeLinks, Waves } from './waves.js';
 import { WhatFollows } from './what-follows.js';
@@ -40,7 +41,7 @@ export function SetPage({ name }: { name: string }) {
       {(set) => (
         <>
           <PageTitle actions={<Actions set={set} onDone={resource.reload} />}>{set.name}</PageTitle>
-          <MainState set={set} />
+          <MainState set={set} failures={summary ?? set} />
           {set.waves.length > 0 && (
             <Section title="Waves">
               <Waves set={set} />
@@ -50,7 +51,9 @@ export function SetPage({ name }: { name: string }) {
             <Budgets set={set} />
           </Section>
           <NamedNodes title="Draining" nodes={set.status.draining} total={set.status.drainingNodes} />
-          <NamedNodes title="Failed nodes" nodes={set.status.failedSamples} total={set.nodes.failed} />
+          {set.nodes.failed > set.failures.length && (
+            <NamedNodes title="Failed nodes" nodes={set.status.failedSamples} total={set.nodes.failed} />
+          )}
           <NamedNodes title="Not changed for now" nodes={set.status.excluded} total={set.nodes.excluded} />
           <Section title="Revisions">
             <Revisions set={set} />
@@ -75,18 +78,22 @@ export function SetPage({ name }: { name: string }) {
   );
 }
 
-function MainState({ set }: { set: SetDetails }) {
+/** `failures`: of the stream, which has the lines of the kubelets. */
+function MainState({ set, failures }: { set: SetDetails; failures: SetSummary }) {
   const failedNodes = failedBefore(set);
+  const isFailed = set.failures.length > 0;
   return (
-    <div class="panel standing">
+    <div class={`panel standing ${urgencyOf(set) ?? 'calm'}`}>
+      <SetState set={set} />
+      <Failures set={failures} />
       <Facts
         facts={[
-          ['State', <SetState key="state" set={set} />],
           [
             set.assessment === 'stopped' ? 'Because' : 'Waits for',
-            set.assessment === 'stopped' ? set.message : set.waiting,
+            set.assessment === 'stopped' ? set.reason !== 'Halted' && set.message : set.waiting,
           ],
-          ['Next', set.next],
+          // The buttons say the same.
+          ['Next', !(isFailed && set.actions.length > 0) && set.next],
           ['Warning', warningOf(set)],
           ['Completion', set.completion],
           ['Pace', set.assessment === 'progressing' && paceText(set.nodesPerMinute)],
@@ -120,20 +127,28 @@ const warningOf = ({ status: { conditions = [] } }: SetDetails): string | undefi
 
 /** Only those that make sense now and are allowed: the server leaves out the others. */
 function Actions({ set, onDone }: { set: SetDetails; onDone(): void }) {
-  const [verb, setVerb] = useState<SetVerb>();
+  // In the address, so that the first page leads to a dialog.
+  const verb = place.value.query.get('do');
   const action = set.actions.find((one) => one.verb === verb);
+  const open = (to: SetVerb | undefined) => setQuery({ do: to });
+  const toCorrect = urgencyOf(set) === 'halted' && me.value!.may.changeSets;
   return (
     <>
+      {toCorrect && (
+        <ButtonLink kind="primary" href={link(['sets', 'new'], { set: set.name })}>
+          Correct
+        </ButtonLink>
+      )}
       {set.actions.map((one) => (
         <WriteButton
           key={one.verb}
-          kind={one.verb === 'approve' ? 'primary' : 'plain'}
-          onClick={() => setVerb(one.verb)}
+          kind={one.verb === 'approve' || one.verb === 'resume' ? 'primary' : 'plain'}
+          onClick={() => open(one.verb)}
         >
           {buttonOf(one.verb)}…
         </WriteButton>
       ))}
-      {action && <ConfirmChange change={changeFor(set, action)} onClose={() => setVerb(undefined)} onDone={onDone} />}
+      {action && <ConfirmChange change={changeFor(set, action)} onClose={() => open(undefined)} onDone={onDone} />}
     </>
   );
 }
@@ -150,7 +165,7 @@ function changeFor(set: SetDetails, action: SetCommand): ConfirmedChange {
       ...common,
       title: approveTexts.title(set, action.wave),
       text: approveTexts.text(set, action.follows),
-      details: <WhatFollows path={common.path} revision={set.revision} wave={action.wave} />,
+      details: <WhatFollows set={set.name} revision={set.revision} wave={action.wave} />,
       body: { ...named, wave: action.wave },
       asksWhy: true,
     };
@@ -197,7 +212,7 @@ function NamedNodes({
     <Section title={`${title}: ${Math.max(total, nodes.length)}`}>
       <DataTable
         caption={title}
-        rows={nodes}
+        rows={[...nodes].sort(byName)}
         rowKey={({ name }) => name}
         columns={[
           { title: 'Node', cell: ({ name }) => <a href={link(['nodes', name])}>{name}</a> },

@@ -1,6 +1,20 @@
 /** Numbers and texts of the pages about sets. */
-import { expect, test } from 'vitest';
-import { completion, failedBefore, inWords, paceText, signOf, waveViews } from './set-view.js';
+import { describe, expect, test } from 'vitest';
+import { anyRow } from '../../../../test/rig/fleet-row.js';
+import { anySummary } from '../../../../test/rig/set-summary.js';
+import {
+  completion,
+  failedBefore,
+  failuresText,
+  headline,
+  inWords,
+  nodesOfWave,
+  paceText,
+  signOf,
+  standingText,
+  urgencyOf,
+  waveViews,
+} from './set-view.js';
 
 const nodes = { selected: 40, updated: 12, inTrial: 3, pending: 1, failed: 0, excluded: 2 };
 
@@ -39,7 +53,7 @@ test('what waits for a person or a time has another sign than what is under way'
     'trial',
     'trial',
     'waiting',
-    'waiting',
+    'trial',
   ]);
   expect(sign('NoNodeToChange')).toBe('waiting');
   expect(signOf({ assessment: 'stopped', reason: 'Halted', paused: false })).toBe('rejected');
@@ -56,4 +70,56 @@ test('the pace is in nodes a minute, or an hour where it is slow', () => {
     '1 node a minute',
     '250 nodes a minute',
   ]);
+});
+
+describe('a rollout', () => {
+  test.each([
+    ['stopped', 'Halted', 'halted'],
+    ['stopped', 'RolledBack', 'halted'],
+    ['stopped', 'InvalidConfig', 'halted'],
+    ['stopped', 'Undone', undefined],
+    ['stopped', 'Aborted', undefined],
+    ['progressing', 'AwaitingApproval', 'waiting'],
+    ['progressing', 'Paused', 'waiting'],
+    ['progressing', 'RollingOut', 'running'],
+    ['progressing', 'BudgetSpent', 'running'],
+    ['progressing', 'Soaking', 'running'],
+    ['unseen', '', 'running'],
+    ['complete', 'RolloutComplete', undefined],
+  ] as const)('that is %s because of %s is %s', (assessment, reason, urgency) => {
+    expect(urgencyOf({ assessment, reason })).toBe(urgency);
+  });
+});
+
+test('a rollout that uses its budget is a rollout as usual', () => {
+  const set = anySummary('gpu', { assessment: 'progressing', reason: 'BudgetSpent', wave: '2/4' });
+  expect([standingText(set), headline(set)]).toEqual(['rolling out', 'is rolling out, wave 2 of 4']);
+});
+
+test('the headline of a set continues its name, and the failures are counted against what is allowed', () => {
+  const text = (changes: Parameters<typeof anySummary>[1]) => headline(anySummary('gpu', changes));
+  expect(text({ assessment: 'stopped', reason: 'Halted', wave: '1/3' })).toBe('has halted, wave 1 of 3');
+  expect(text({ assessment: 'stopped', reason: 'InvalidConfig' })).toBe('has stopped: invalid config');
+  const approval = { wave: 1, follows: '' };
+  expect(text({ assessment: 'progressing', reason: 'AwaitingApproval', approval })).toBe(
+    'waits for the approval of wave 1',
+  );
+  expect(text({ assessment: 'progressing', reason: 'RollingBack' })).toBe('is rolling back');
+  const failed = anySummary('gpu', { nodes: { ...nodes, failed: 1 }, budgets: { failed: { used: 1, allowed: 0 } } });
+  expect(failuresText(failed)).toBe('1 node failed; maxFailed allows 0.');
+});
+
+test('a wave has the nodes with its config: not those that have a wave of an earlier revision, nor those taken from the set', () => {
+  const row = (name: string, changes: object) => anyRow(name, { set: 'gpu', wave: 1, assigned: 'gpu-2', ...changes });
+  const rows = [
+    row('node-1', {}),
+    row('node-2', { state: 'rolled back' }),
+    row('node-3', { assigned: 'gpu-1', state: 'outdated' }),
+    row('node-4', { taken: true }),
+    row('node-5', { wave: 2 }),
+    row('node-6', { set: 'web' }),
+  ];
+  const source = 'relet-system/gpu-2/kubelet';
+  const set = { name: 'gpu', revision: 'r2', revisions: [{ revision: 'r2', source, startedAt: '', decided: '' }] };
+  expect(nodesOfWave(rows, set, 1).map(({ name }) => name)).toEqual(['node-2', 'node-1']);
 });

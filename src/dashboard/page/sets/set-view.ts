@@ -1,7 +1,7 @@
 /** A set as the page shows it: its sign, its numbers, the parts of its waves, the texts of its buttons. Pure. */
 import { isEmptyWave, ownNodes, type WaveStatus } from '../../../api/node-config-set.js';
-import type { SetDetails, SetSummary, SetVerb } from '../../wire.js';
-import type { RowState } from '../parts/signs.js';
+import type { Row, SetDetails, SetSummary, SetVerb } from '../../wire.js';
+import { type RowState, stateOrder } from '../parts/signs.js';
 
 /** The sign and colour of a node's state that means the same for a set. */
 export function signOf({ assessment, reason, paused }: Pick<SetSummary, 'assessment' | 'reason' | 'paused'>): RowState {
@@ -9,18 +9,65 @@ export function signOf({ assessment, reason, paused }: Pick<SetSummary, 'assessm
   if (reason === 'Undone' || reason === 'NoNodesSelected') return 'local';
   if (assessment === 'stopped') return 'rejected';
   if (assessment === 'complete') return 'active';
-  const waits =
-    paused ||
-    assessment === 'unseen' ||
-    /^(AwaitingApproval|BudgetSpent|NoNodeToChange|WindowClosed|Paused)$/.test(reason);
+  const waits = paused || assessment === 'unseen' || /^(AwaitingApproval|NoNodeToChange|Paused)$/.test(reason);
   return waits ? 'waiting' : 'trial';
+}
+
+export type Urgency = 'halted' | 'waiting' | 'running';
+
+/** A person ended these, or the time that a person set. */
+const decided = new Set(['Aborted', 'Undone', 'Expired']);
+
+/** Undefined: nobody has to know. */
+export function urgencyOf({ assessment, reason }: Pick<SetSummary, 'assessment' | 'reason'>): Urgency | undefined {
+  if (assessment === 'complete') return undefined;
+  if (assessment === 'stopped') return decided.has(reason) ? undefined : 'halted';
+  return reason === 'AwaitingApproval' || reason === 'Paused' ? 'waiting' : 'running';
 }
 
 /** `awaiting approval` for AwaitingApproval. */
 export const inWords = (reason: string): string => reason.replace(/(?!^)([A-Z])/g, ' $1').toLowerCase();
 
-export const standingText = ({ assessment, reason }: Pick<SetSummary, 'assessment' | 'reason'>): string =>
-  assessment === 'unseen' ? 'not seen by the controller yet' : inWords(reason);
+export function standingText({ assessment, reason }: Pick<SetSummary, 'assessment' | 'reason'>): string {
+  if (assessment === 'unseen') return 'not seen by the controller yet';
+  // A rollout that uses its budget is a rollout as usual; the sentence beside it names the nodes.
+  return reason === 'BudgetSpent' ? 'rolling out' : inWords(reason);
+}
+
+/** Continues a sentence that begins with the name of the set: `waits for the approval of wave 1`. */
+export function headline({ assessment, reason, wave, approval }: SetSummary): string {
+  const inWave = wave === '' ? '' : `, wave ${wave.replace('/', ' of ')}`;
+  if (assessment === 'unseen') return 'is not seen by the controller yet';
+  if (reason === 'Halted') return `has halted${inWave}`;
+  if (assessment === 'stopped') return `has stopped: ${inWords(reason)}`;
+  switch (reason) {
+    case 'AwaitingApproval':
+      return approval ? `waits for the approval of wave ${approval.wave}` : 'waits for approval';
+    case 'Paused':
+      return `is paused${inWave}`;
+    case 'Soaking':
+      return `soaks${inWave}`;
+    case 'WindowClosed':
+      return `waits for its window${inWave}`;
+    case 'NoNodeToChange':
+      return 'has no node that it can change';
+    case 'RollingOut':
+    case 'BudgetSpent':
+      return `is rolling out${inWave}`;
+    default:
+      return `is ${inWords(reason)}${inWave}`;
+  }
+}
+
+/** `1 node failed; maxFailed allows 0.` */
+export function failuresText({ nodes, budgets }: Pick<SetSummary, 'nodes' | 'budgets'>): string {
+  const failed = `${nodesText(nodes.failed)} failed`;
+  return budgets.failed === undefined ? `${failed}.` : `${failed}; maxFailed allows ${budgets.failed.allowed}.`;
+}
+
+/** `2 of 25 allowed unavailable`; empty: not known. */
+export const budgetText = ({ budgets: { unavailable } }: Pick<SetSummary, 'budgets'>): string =>
+  unavailable === undefined ? '' : `${unavailable.used} of ${unavailable.allowed} allowed unavailable`;
 
 /** Nodes that are excluded are not waited for. 100 only at the end: 999 of 1000 is not it. */
 export function completion({ nodes }: Pick<SetSummary, 'nodes'>): { updated: number; total: number; percent: number } {
@@ -63,6 +110,21 @@ export function waveViews(waves: readonly WaveStatus[], { stopped }: { stopped: 
 function waveState(state: WaveStatus['state'], failed: number, stopped: boolean): string {
   if (state === 'Done' && failed > 0) return 'done, with failures';
   return state === 'Rolling' && stopped ? 'stopped' : inWords(state);
+}
+
+/**
+ * The nodes that a wave has changed, those with a problem first. `rows` in the order of their names. A claim of an earlier revision has
+ * a wave too, so that the config decides.
+ */
+export function nodesOfWave(
+  rows: readonly Row[],
+  { name, revision, revisions }: Pick<SetDetails, 'name' | 'revision' | 'revisions'>,
+  wave: number,
+): Row[] {
+  const [, config] = revisions.find((one) => one.revision === revision)?.source.split('/') ?? [];
+  return rows
+    .filter((row) => row.wave === wave && row.set === name && row.assigned === config && !row.taken)
+    .sort((a, b) => stateOrder.indexOf(a.state) - stateOrder.indexOf(b.state));
 }
 
 /** `12 nodes an hour`; undefined while nothing is known. */

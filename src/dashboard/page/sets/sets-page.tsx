@@ -84,7 +84,7 @@ export function SetState({ set }: { set: SetSummary }) {
   );
 }
 
-function SetProgress({ set }: { set: SetSummary }) {
+export function SetProgress({ set }: { set: SetSummary }) {
   const { updated, total, percent } = completion(set);
   const { inTrial, pending, failed } = set.nodes;
   const trial = inTrial + pending;

@@ -2,10 +2,12 @@
 import type { Budget } from '../../../api/node-config-set.js';
 import { tryParseDuration } from '../../../go/duration.js';
 import type { SetDetails } from '../../wire.js';
+import { rowsByName, rowsVersion } from '../fleet/fleet-store.js';
 import { Countdown } from '../parts/age.js';
+import { StateSign } from '../parts/state-badge.js';
 import { link } from '../router.js';
 import { ProgressBar, ProgressText } from './progress-bar.js';
-import { waveViews } from './set-view.js';
+import { nodesOfWave, waveViews } from './set-view.js';
 
 export function Waves({ set }: { set: SetDetails }) {
   const views = waveViews(set.waves, { stopped: set.assessment === 'stopped' });
@@ -27,9 +29,44 @@ export function Waves({ set }: { set: SetDetails }) {
           </div>
           <ProgressBar parts={parts} label={`Wave ${wave}`} />
           <ProgressText parts={parts} />
+          <WaveNodes set={set} wave={wave} />
         </li>
       ))}
     </ol>
+  );
+}
+
+const mostNodes = 30;
+
+/** Opens by itself in the present wave. */
+function WaveNodes({ set, wave }: { set: SetDetails; wave: number }) {
+  rowsVersion.value;
+  const rows = nodesOfWave(rowsByName(), set, wave);
+  if (rows.length === 0) return null;
+  return (
+    <details open={wave === set.status.wave}>
+      <summary>
+        {rows.length.toLocaleString('en')} {rows.length === 1 ? 'node' : 'nodes'} of this wave
+      </summary>
+      <ul class="wave-nodes">
+        {rows.slice(0, mostNodes).map((row) => (
+          <li key={row.name}>
+            <StateSign state={row.state} /> <a href={link(['nodes', row.name])}>{row.name}</a>{' '}
+            <span class="muted">
+              {row.state === 'trial' && row.trialEndsAt > 0 ? (
+                <>
+                  trial, <Countdown endMs={row.trialEndsAt} />
+                </>
+              ) : (
+                row.error || row.state
+              )}
+              {!row.ready && ', not ready'}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {rows.length > mostNodes && <a href={link([], { set: set.name })}>and {rows.length - mostNodes} more</a>}
+    </details>
   );
 }
 
@@ -66,7 +103,8 @@ function BudgetUse({
   field: string;
   budget: Budget;
 }) {
-  const isSpent = used >= allowed && used > 0;
+  // A rollout that uses its budget is as it should be; one that has spent its failures stops at the next.
+  const isSpent = field === 'maxFailed' && used >= allowed && used > 0;
   return (
     <div class={isSpent ? 'budget spent' : 'budget'}>
       <dt>
@@ -75,7 +113,7 @@ function BudgetUse({
       <dd>
         <span class="budget-count">
           {used} of {allowed}
-          {isSpent && ', spent'}
+          {used >= allowed && used > 0 && (isSpent ? ', spent' : ', all in use')}
         </span>
         <meter min={0} max={Math.max(1, allowed)} value={used} aria-label={`${title}: ${used} of ${allowed} used`} />
         {nodes.length > 0 && <NodeLinks names={nodes} total={used} />}

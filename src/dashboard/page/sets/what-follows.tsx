@@ -1,26 +1,37 @@
 /** Before an approval: the nodes that change until the rollout stops again, how they change, and with which impact. */
 import { useEffect, useState } from 'preact/hooks';
 import type { ActionResult, ApprovalPreview } from '../../wire.js';
-import { type ApiFailure, post } from '../api.js';
+import { type ApiFailure, apiPath, post } from '../api.js';
 import { ErrorPanel } from '../parts/panels.js';
 import { asFailure } from '../resource.js';
 import { Differences } from './differences.js';
 import { NodeLinks } from './waves.js';
 
-/** `path`: of the verb, which also answers a dry run. */
-export function WhatFollows({ path, revision, wave }: { path: string; revision: string; wave: number }) {
+interface Props {
+  set: string;
+  revision: string;
+  wave: number;
+}
+
+/** A dry run of the approval, by relet itself. */
+function useApprovalPreview({ set, revision, wave }: Props) {
   const [found, setFound] = useState<ApprovalPreview>();
   const [failure, setFailure] = useState<ApiFailure>();
   useEffect(() => {
     const stop = new AbortController();
-    post<ActionResult>(path, { revision, wave, dryRun: true }, stop.signal).then(
+    post<ActionResult>(apiPath('sets', set, 'approve'), { revision, wave, dryRun: true }, stop.signal).then(
       ({ result }) => setFound((result as { approval?: ApprovalPreview } | undefined)?.approval),
       (error: unknown) => {
         if (!stop.signal.aborted) setFailure(asFailure(error));
       },
     );
     return () => stop.abort();
-  }, [path, revision, wave]);
+  }, [set, revision, wave]);
+  return { found, failure };
+}
+
+export function WhatFollows(props: Props) {
+  const { found, failure } = useApprovalPreview(props);
   if (failure) return <ErrorPanel failure={failure} />;
   if (found === undefined)
     return (
@@ -30,12 +41,24 @@ export function WhatFollows({ path, revision, wave }: { path: string; revision: 
     );
   return (
     <>
-      {found.waves.map(({ wave: number, count, nodes = [] }) => (
-        <p key={number}>
-          <strong>Wave {number}:</strong> <NodeLinks names={nodes.slice(0, 20)} total={count} />
-        </p>
-      ))}
+      <WaveNames found={found} most={20} />
       <Differences nodes={found.nodes} />
     </>
   );
 }
+
+/** Only the names, for a page with more than this: it shows nothing until they are known. */
+export function NextNodes(props: Props) {
+  const { found } = useApprovalPreview(props);
+  return found === undefined ? null : <WaveNames found={found} most={8} />;
+}
+
+const WaveNames = ({ found, most }: { found: ApprovalPreview; most: number }) => (
+  <>
+    {found.waves.map(({ wave, count, nodes = [] }) => (
+      <p key={wave}>
+        <strong>Wave {wave}:</strong> <NodeLinks names={nodes.slice(0, most)} total={count} />
+      </p>
+    ))}
+  </>
+);
