@@ -1,4 +1,4 @@
-/** What the first screen shows, and in which order. */
+/** The list of the first screen, and its order. */
 import { expect, test } from 'vitest';
 import { anyRow } from '../../../../test/rig/fleet-row.js';
 import { anySummary } from '../../../../test/rig/set-summary.js';

@@ -1,5 +1,5 @@
 /**
- * What needs a person, most urgent first: rollouts that have stopped, that wait for a person, that run; then nodes in trouble, and nodes
+ * Tasks of a person, most urgent first: rollouts that have stopped, that wait for a person, that run; then nodes in trouble, and nodes
  * of which nothing is known. Pure, and bounded: a few rollouts of each kind, a few reasons, a few names, whatever the size of the fleet.
  */
 import { byName } from '../../../natural-order.js';
