@@ -212,6 +212,26 @@ describe('requests', () => {
     expect((await blockOf())?.request).toMatchObject({ revision: 'new' });
   });
 
+  test.each([
+    ['abort', 'would be aborted: no further node is changed'],
+    ['retry', 'would be rolled out again, also where it failed'],
+    ['undo', 'would be undone: it is taken back from 2 nodes, within maxUnavailable'],
+    ['pause', 'would be paused: no further node is changed'],
+  ])('%s --dry-run shows what it would do, asks nothing and changes nothing', async (verb, text) => {
+    await report(name, awaiting, { failedNodes: 1 });
+    const before = await setOf(name);
+    for (const how of ['client', 'server']) {
+      const { status, stdout } = await relet(`rollout ${verb} ${name} --dry-run=${how}`);
+      expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining(text) });
+      expect(stdout).toContain('nothing was changed (dry run)');
+    }
+    expect(JSON.parse((await relet(`rollout ${verb} ${name} --dry-run -o json`)).stdout)).toMatchObject({
+      verb,
+      dryRun: true,
+    });
+    expect(await setOf(name)).toEqual(before);
+  });
+
   test('who may only approve cannot pause', async () => {
     const binding = {
       apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -378,6 +398,9 @@ describe('a node of a set', () => {
   test('that was assigned by hand is adopted, others only by name', async () => {
     const patch = { spec: { configSource: { configMap: { ...source, name: 'by-hand' } } } };
     await cluster.admin.patch(nodeConfigs, { name: 'node-2' }, patch, { as: 'merge' });
+    for (const how of ['client', 'server'])
+      expect((await relet(`rollout adopt gpu --dry-run=${how}`)).stdout).toContain('gpu: would adopt node-2; nothing');
+    expect((await objectOf('node-2')).metadata.annotations?.[adoptAnnotation]).toBeUndefined();
     const { stdout } = await relet('rollout adopt gpu --yes -m ours -o json');
     expect(JSON.parse(stdout)).toMatchObject({ set: 'gpu', verb: 'adopt', nodes: ['node-2'] });
     expect((await objectOf('node-2')).metadata.annotations?.[adoptAnnotation]).toBe('gpu');

@@ -178,7 +178,7 @@ export interface ConfigReferences {
    * `hold`: the text of the hold, or null, which ends it on all objects of the node. `adopt`: the set that may take the node over;
    * only NodeConfigs have sets.
    */
-  mark(node: ConfiguredNode, mark: NodeMark, options?: CallOptions): Promise<void>;
+  mark(node: ConfiguredNode, mark: NodeMark, options?: CallOptions & { dryRun?: boolean }): Promise<void>;
   /** Nothing is owed any more. */
   dismiss(node: ConfiguredNode, options?: CallOptions): Promise<void>;
 }

@@ -18,14 +18,14 @@ interface Person {
 export async function markNode(
   { references, client, signal }: Session,
   node: ConfiguredNode,
-  mark: Omit<NodeMark, 'entry'>,
+  { dryRun = false, ...mark }: Omit<NodeMark, 'entry'> & { dryRun?: boolean },
   person: Person,
 ): Promise<void> {
   const entry = { at: rfc3339(client.clock.now()), ...person };
   let present = node;
   for (let tries = 0; ; tries++) {
     try {
-      return await references.mark(present, { ...mark, entry }, { signal });
+      return await references.mark(present, { ...mark, entry }, { signal, dryRun });
     } catch (error) {
       if (!isConflict(error) || tries >= 10) throw error;
     }

@@ -7,6 +7,7 @@ import type { NodeConfigSet } from '../../api/node-config-set.js';
 import { selectorText } from '../../api/selector-object.js';
 import { CannotRun } from '../../cannot-run.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
+import { type ChangeOptions, isDryRun } from '../change/change.js';
 import { confirm } from '../change/change-to.js';
 import { markNode } from '../change/mark-node.js';
 import { namesOf } from '../change/outcome.js';
@@ -16,7 +17,7 @@ import { hanging, terminalFor } from '../terminal/terminal.js';
 import { readSet, setName } from './read-set.js';
 import { printResult, type ResultOutput } from './result.js';
 
-export interface AdoptOptions extends ConnectionOptions {
+export interface AdoptOptions extends ConnectionOptions, Pick<ChangeOptions, 'dryRun'> {
   why?: string;
   yes?: boolean;
   output?: ResultOutput;
@@ -33,19 +34,24 @@ export const adopt = (word: string, words: string[], options: AdoptOptions): Pro
       for (const node of nodes) terminal.print(hanging(`${node.name}: ${whose(node)}`, terminal));
       const names = nodes.map((node) => node.name);
       const question = `Give ${names.length === 1 ? names[0] : `${names.length} nodes`} to the set ${name}?`;
-      if (names.length > 0 && !(await confirm(session, question, options.yes))) {
+      const dryRun = isDryRun(options);
+      if (names.length > 0 && !dryRun && !(await confirm(session, question, options.yes))) {
         terminal.print('Nothing was changed.');
         process.exitCode = 1;
         return;
       }
-      const by = names.length > 0 ? await whoAmI(session) : '';
-      for (const node of nodes) await markNode(session, node, { adopt: name }, { by, verb: 'adopt', why: options.why });
+      if (options.dryRun !== 'client' && names.length > 0) {
+        const person = { by: await whoAmI(session), verb: 'adopt', why: options.why } as const;
+        for (const node of nodes) await markNode(session, node, { adopt: name, dryRun }, person);
+      }
       const text =
         names.length === 0
           ? `${name}: no node that it selects was assigned its config by hand; nothing to adopt`
-          : `${name}: adopted ${namesOf(names)}; 'relet rollout status ${name} -w' follows it`;
+          : dryRun
+            ? `${name}: would adopt ${namesOf(names)}; nothing was changed (dry run)`
+            : `${name}: adopted ${namesOf(names)}; 'relet rollout status ${name} -w' follows it`;
       terminal.print(hanging(text, terminal));
-      printResult(terminal, options, { set: name, verb: 'adopt', nodes: names });
+      printResult(terminal, options, { set: name, verb: 'adopt', nodes: names, ...(dryRun && { dryRun }) });
     },
     terminalFor(options),
   );

@@ -2,13 +2,14 @@
 import { byAnnotation } from '../../api/node-annotations.js';
 import { type NodeConfigSet, nodeConfigSets, whyAnnotation } from '../../api/node-config-set.js';
 import { gitOwner } from '../../rollout/requests.js';
+import { type ChangeOptions, isDryRun } from '../change/change.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { whoAmI, withSession } from '../session.js';
 import { hanging, printError, terminalFor } from '../terminal/terminal.js';
 import { readSet, setName } from './read-set.js';
 import { printResult, type ResultOutput } from './result.js';
 
-export interface PauseOptions extends ConnectionOptions {
+export interface PauseOptions extends ConnectionOptions, Pick<ChangeOptions, 'dryRun'> {
   why?: string;
   output?: ResultOutput;
 }
@@ -25,19 +26,24 @@ const setPaused = (word: string, paused: boolean, options: PauseOptions): Promis
       const { name } = set.metadata;
       const verb = paused ? 'pause' : 'resume';
       const isSo = (set.spec.paused ?? false) === paused;
-      if (!isSo) {
+      const dryRun = isDryRun(options);
+      if (!isSo && options.dryRun !== 'client') {
         const annotations = { [byAnnotation]: await whoAmI(session), [whyAnnotation]: options.why ?? null };
         const patch = { metadata: { annotations }, spec: { paused } };
-        await client.patch(nodeConfigSets, { name }, patch, { as: 'merge', fieldManager: 'relet' });
+        await client.patch(nodeConfigSets, { name }, patch, { as: 'merge', fieldManager: 'relet', dryRun });
       }
       const done = paused ? 'paused: no further node is changed, and trials under way end' : 'resumed';
-      terminal.print(
-        hanging(isSo ? `${name}: is ${paused ? 'paused' : 'not paused'} already` : `${name}: ${done}`, terminal),
-      );
+      const text = dryRun ? `would be ${done}; nothing was changed (dry run)` : done;
+      terminal.print(hanging(`${name}: ${isSo ? `is ${paused ? 'paused' : 'not paused'} already` : text}`, terminal));
       const owner = isSo ? undefined : gitOwner(set);
       const warnings = owner === undefined ? [] : [undoneByGit(set, owner, paused)];
       for (const text of warnings) printError(`relet: warning: ${text}`);
-      printResult(terminal, options, { set: name, verb, ...(warnings.length > 0 && { warnings }) });
+      printResult(terminal, options, {
+        set: name,
+        verb,
+        ...(dryRun && { dryRun }),
+        ...(warnings.length > 0 && { warnings }),
+      });
     },
     terminalFor(options),
   );

@@ -25,7 +25,7 @@ import { approvalObject, approvalText, readApproval } from './approval.js';
 import { readSet, setName } from './read-set.js';
 import { printResult, type ResultOutput, type RolloutResult } from './result.js';
 
-export interface RequestOptions extends ConnectionOptions {
+export interface RequestOptions extends ConnectionOptions, Pick<ChangeOptions, 'dryRun'> {
   yes?: boolean;
   why?: string;
   /** Only if the set rolls out this one. */
@@ -33,7 +33,7 @@ export interface RequestOptions extends ConnectionOptions {
   output?: ResultOutput;
 }
 
-export interface ApproveOptions extends RequestOptions, ApprovalAsked, Pick<ChangeOptions, 'dryRun'> {}
+export interface ApproveOptions extends RequestOptions, ApprovalAsked {}
 
 export const approve = (word: string, options: ApproveOptions): Promise<void> =>
   inSession(word, options, async (session, set) => {
@@ -78,31 +78,38 @@ export const undo = (word: string, options: RequestOptions): Promise<void> => re
 
 const questions: Partial<Record<RolloutAction, (revision: string, status: NodeConfigSetStatus) => string>> = {
   Retry: (revision) => `Roll revision ${revision} out again, also to the nodes on which it failed?`,
-  Undo(revision, status) {
-    const nodes = nodesWithUpdate(status);
-    const which = nodes === 0 ? 'all nodes that have it' : nodes === 1 ? 'the node that has it' : `${nodes} nodes`;
-    return `Take revision ${revision} back from ${which}?`;
-  },
+  Undo: (revision, status) => `Take revision ${revision} back from ${holders(status)}?`,
 };
 
-/** Consequences of each action. An abort needs no confirmation: it must take effect at once. */
-const results: Record<RolloutAction, string> = {
-  Abort: 'is being aborted: no further node is changed, and nodes keep what they have',
-  Retry: 'is being rolled out again',
-  Undo: 'is being undone: its nodes go back to what they had, within maxUnavailable',
+function holders(status: NodeConfigSetStatus): string {
+  const nodes = nodesWithUpdate(status);
+  return nodes === 0 ? 'all nodes that have it' : nodes === 1 ? 'the node that has it' : `${nodes} nodes`;
+}
+
+/** Consequences of each action, after `is being`. An abort needs no confirmation: it must take effect at once. */
+const results: Record<RolloutAction, (status: NodeConfigSetStatus) => string> = {
+  Abort: () => 'aborted: no further node is changed, and nodes keep what they have',
+  Retry: ({ failedNodes = 0 }) => `rolled out again${failedNodes > 0 ? ', also where it failed' : ''}`,
+  Undo: (status) => `undone: it is taken back from ${holders(status)}, within maxUnavailable`,
 };
 
 const request = (word: string, action: RolloutAction, options: RequestOptions): Promise<void> =>
   inSession(word, options, async (session, set) => {
+    const { status = {} } = set;
     const { name } = set.metadata;
     const revision = requestedRevision(set, action, options.revision);
-    const question = questions[action]?.(revision, set.status ?? {});
-    if (question !== undefined && !(await confirm(session, `${name}: ${question}`, options.yes)))
+    const question = questions[action]?.(revision, status);
+    const isPreview = isDryRun(options);
+    if (question !== undefined && !isPreview && !(await confirm(session, `${name}: ${question}`, options.yes)))
       return declined(session);
-    const by = await whoAmI(session);
-    const asked = { action, revision, by, why: options.why ?? null, at: rfc3339(Date.now()) };
-    await patchRollout(session, name, { request: asked });
-    finish(session, options, { set: name, verb: action.toLowerCase(), revision, done: results[action] });
+    if (options.dryRun !== 'client') {
+      const by = await whoAmI(session);
+      const asked = { action, revision, by, why: options.why ?? null, at: rfc3339(Date.now()) };
+      await patchRollout(session, name, { request: asked }, { dryRun: isPreview });
+    }
+    const result = { set: name, verb: action.toLowerCase(), revision };
+    const done = `${isPreview ? 'would be' : 'is being'} ${results[action](status)}`;
+    finish(session, options, { ...result, ...(isPreview && { dryRun: true }), done });
   });
 
 /** A merge: null removes a field of an earlier request. */
@@ -131,9 +138,10 @@ interface Result extends RolloutResult {
 }
 
 function finish({ terminal }: Session, options: RequestOptions, { done, ...result }: Result): void {
-  const { set, wave, revision } = result;
+  const { set, wave, revision, dryRun } = result;
   const what = wave === undefined ? `revision ${revision}` : `wave ${wave} of revision ${revision}`;
-  terminal.print(hanging(`${set}: ${what} ${done}; 'relet rollout status ${set} -w' follows it`, terminal));
+  const end = dryRun ? 'nothing was changed (dry run)' : `'relet rollout status ${set} -w' follows it`;
+  terminal.print(hanging(`${set}: ${what} ${done}; ${end}`, terminal));
   printResult(terminal, options, result);
 }
 

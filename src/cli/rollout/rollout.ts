@@ -33,7 +33,9 @@ export function rolloutVerb(): Command {
       'name',
     ]);
   const revision = () => new Option('--revision <REVISION>', 'only if this revision is being rolled out');
-  const why = (command: Command) => command.option('-m, --why <TEXT>', 'a reason, kept in the history of the set');
+  /** Each verb that changes a rollout has these. */
+  const why = (command: Command) =>
+    command.option('-m, --why <TEXT>', 'a reason, kept in the history of the set').addOption(dryRunOption());
 
   withExamples(
     add('status', 'Show where a rollout is, its waves, its expected end and the nodes in trouble')
@@ -126,7 +128,6 @@ export function rolloutVerb(): Command {
         .option('--wave <WAVE>', 'all waves up to this one (default: the one that waits)', parseCount)
         .addOption(revision())
         .option('--full', 'all waves of the revision')
-        .addOption(dryRunOption())
         .option('-y, --yes', 'do not ask'),
     )
       .addOption(result())
@@ -167,6 +168,7 @@ export function rolloutVerb(): Command {
       .argument('<SET>', 'name of a set')
       .argument('[NODE...]', 'nodes; all that the set selects when left out')
       .option('-m, --why <TEXT>', 'a reason, kept in the history of each node')
+      .addOption(dryRunOption())
       .option('-y, --yes', 'do not ask')
       .addOption(result())
       .action(async (set, nodes, options) => (await import('./adopt.js')).adopt(set, nodes, options)),

@@ -87,6 +87,7 @@ test('a rollout that waits shows what for, its waves, its end, and which nodes a
     '1      1       1          1         0        Done',
     '2      3       3          3         0        Done',
     '3      36      5          0         0        Rolling',
+    '└─ not available: node-17, node-3, node-9',
     '',
     'Not changed for now:',
     '  - node-40, Held: Held on its host since 2026-03-01T09:00:00Z by ann: repairs.',
@@ -105,11 +106,12 @@ test('a rollout that halted shows why, the nodes that failed, and three ways on'
   });
   expect(halted).toContain('Assessment:  stopped (Halted)\n');
   expect(halted).toMatch(/^Because: {5}More nodes have failed than the strategy allows, and no further\n/m);
-  expect(halted).toMatch(/^1 .* 1 +Done, with failures\n2 .* Done\n3 .* Stopped$/m);
+  expect(halted).toMatch(
+    /^1 .* 1 +Done, with failures\n├─ node-3, CrashLoop: The kubelet kept crashing with the config\.\n└─ and 11 more failed\n2 .* Done\n3 .* Stopped$/m,
+  );
   const words = halted.replace(/\s+/g, ' ');
   expect(words).toContain("'relet describe node-3' shows why; apply a corrected config");
   expect(words).toContain("'relet rollout retry gpu' tries the same again, 'relet rollout undo gpu' takes it back");
-  expect(words).toMatch(/- node-3, CrashLoop: The kubelet kept crashing with the config\. - and 11 more$/);
 });
 
 test.each([
@@ -128,9 +130,19 @@ test.each([
   expect(text.replace(/\s+/g, ' ')).toContain(`Next: ${next}`);
 });
 
-test('a rollout that drains names the nodes and what each waits for', () => {
+test('nodes in trial are below the present wave, each once; failures of several waves are below all of them', () => {
+  const waves = underWay.waves!.map((wave) => ({ ...wave, failed: wave.wave === 2 ? 0 : 1 }));
+  const failedSamples = [{ name: 'node-3', reason: 'CrashLoop' }];
+  const inTrial = { allowed: 10, used: 2, nodes: ['node-3', 'node-9', 'node-10'] };
+  const text = page({ ...underWay, waves, failedSamples, inTrial });
+  expect(text).toMatch(
+    /\n3 .*\n├─ in trial: node-9, node-10\n└─ not available: node-17\n\nNodes in trouble:\n {2}- node-3,/,
+  );
+});
+
+test('a rollout that drains names the nodes and what each waits for, also an undo, which has no waves', () => {
   const message = 'pod default/web-1: The disruption budget web needs 4 healthy pods and has 4 currently';
-  const text = page({
+  const draining: NodeConfigSetStatus = {
     ...underWay,
     drainingNodes: 3,
     draining: [
@@ -138,8 +150,10 @@ test('a rollout that drains names the nodes and what each waits for', () => {
       { name: 'node-4', reason: 'Draining', message: '' },
     ],
     conditions: [condition('Reconciling', 'Draining', '')],
-  }).replace(/\s+/g, ' ');
-  expect(text).toContain(`Being drained: - node-3, ${message} - node-4, cordoned - and 1 more`);
+  };
+  const text = page(draining).replace(/[\s│]+/g, ' ');
+  expect(text).toContain(`├─ node-3, being drained: ${message} ├─ node-4, being drained: cordoned ├─ and 1 more being`);
+  expect(page({ ...draining, waves: [] }).replace(/\s+/g, ' ')).toContain(` - node-3, being drained: ${message} - `);
   expect(text).toContain("'relet rollout abort gpu' lifts the cordons");
 });
 

@@ -4,7 +4,6 @@ import { setProgressReasons, setStalledReasons } from '../../api/condition-reaso
 import {
   type Budget,
   isEmptyWave,
-  type NamedNode,
   type NodeConfigSet,
   type NodeConfigSetStatus,
   ownNodes,
@@ -26,7 +25,7 @@ import { newestStep, stepText } from '../../rollout/steps.js';
 import { oneLine } from '../../visible-text.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
 import { type Column, tableLines } from '../terminal/output.js';
-import type { Paint } from '../terminal/terminal.js';
+import { type Paint, wrapWords } from '../terminal/terminal.js';
 
 export interface StatusTextOptions {
   terminal: TextRoom;
@@ -53,9 +52,16 @@ export function statusText(set: NodeConfigSet, options: StatusTextOptions): stri
   ];
   const sections = [
     factLines(facts, terminal),
-    wavesTable(set, nowMs, terminal),
-    nodesText('Being drained', (status.draining ?? []).map(drainItem), status.drainingNodes, terminal),
-    nodesText('Nodes in trouble', status.failedSamples, status.failedNodes, terminal),
+    wavesTree(set, nowMs, terminal),
+    // An undo has no waves.
+    status.waves?.some(({ wave }) => wave === status.wave)
+      ? ''
+      : changingTexts(status)
+          .map((text) => wrapWords(oneLine(text), terminal, '    ').replace(/^ {4}/, '  - '))
+          .join('\n'),
+    waveOfFailures(status) === undefined
+      ? nodesText('Nodes in trouble', status.failedSamples, status.failedNodes, terminal)
+      : '',
     nodesText('Not changed for now', status.excluded, status.excludedNodes, terminal),
   ];
   return sections.filter((text) => text !== '').join('\n\n');
@@ -68,9 +74,6 @@ function lastStep({ steps, updateRevision }: NodeConfigSetStatus, nowMs: number)
   if (step === undefined || ['Paused', 'Aborted', 'Undone'].includes(step.step)) return undefined;
   return `${stepText(step)}, ${shortDuration(Math.max(0, nowMs - Date.parse(step.at)))} ago`;
 }
-
-/** Item of a drain with the reason why it waits; one that has just begun has none yet. */
-const drainItem = ({ name, message }: NamedNode) => ({ name, reason: message || 'cordoned' });
 
 /** One line, for a pipe: `gpu: wave 2/4, 12 of 40 nodes updated, 3 in trial; waits for …`. */
 export function statusLine(set: NodeConfigSet): string {
@@ -189,7 +192,8 @@ const waveColumns = (state: (row: WaveRow) => string, paint: Paint): Column<Wave
   { title: 'STATE', cell: state },
 ];
 
-function wavesTable(set: NodeConfigSet, nowMs: number, terminal: TextRoom): string {
+/** Each wave, and below it the nodes that are being changed or that failed, as the status names them. */
+function wavesTree(set: NodeConfigSet, nowMs: number, terminal: TextRoom): string {
   const { status = {}, spec } = set;
   const { waves = [] } = status;
   if (waves.length === 0) return '';
@@ -203,5 +207,47 @@ function wavesTable(set: NodeConfigSet, nowMs: number, terminal: TextRoom): stri
     if (state === 'Done' && failed > 0) return 'Done, with failures';
     return state === 'Rolling' && isStopped ? 'Stopped' : state;
   };
-  return tableLines(waveColumns(state, terminal.paint), rows, terminal.width).join('\n');
+  const [titles, ...lines] = tableLines(waveColumns(state, terminal.paint), rows, terminal.width);
+  return [titles, ...lines.flatMap((line, at) => [line, ...branches(status, rows[at]!.wave, terminal)])].join('\n');
 }
+
+function branches(status: NodeConfigSetStatus, wave: number, { paint, ...room }: TextRoom): string[] {
+  const failed = waveOfFailures(status) === wave ? failedTexts(status) : [];
+  const texts = [...failed, ...(wave === status.wave ? changingTexts(status) : [])];
+  return texts.map((text, at) => {
+    const isLast = at === texts.length - 1;
+    const lines = wrapWords(oneLine(text), room, `${isLast ? ' ' : '│'}    `, `${isLast ? '└' : '├'}─ `);
+    return at < failed.length ? paint.red(lines) : lines;
+  });
+}
+
+/** Undefined where several waves have failures: the status does not show which node is of which. */
+function waveOfFailures({ waves = [] }: NodeConfigSetStatus): number | undefined {
+  const [first, ...others] = waves.filter(({ failed }) => failed > 0);
+  return others.length === 0 ? first?.wave : undefined;
+}
+
+const failedTexts = ({ failedSamples = [], failedNodes = 0 }: NodeConfigSetStatus): string[] => [
+  ...failedSamples.map(({ name, reason, message }) => `${name}, ${reason}${message ? `: ${message}` : ''}`),
+  ...moreOf(failedNodes, failedSamples.length, 'failed'),
+];
+
+/** Nodes that are drained, with what each waits for; one that has just begun waits for nothing yet. Then those in trial, and others. */
+function changingTexts(status: NodeConfigSetStatus): string[] {
+  const { draining = [], drainingNodes = 0, inTrial, unavailable, failedSamples = [] } = status;
+  const named = new Set([...failedSamples, ...draining].map(({ name }) => name));
+  const listed = (budget: Budget | undefined, what: string): string[] => {
+    const names = (budget?.nodes ?? []).filter((name) => !named.has(name));
+    for (const name of names) named.add(name);
+    return names.length === 0 ? [] : [`${what}: ${names.join(', ')}`];
+  };
+  return [
+    ...draining.map(({ name, message }) => `${name}, being drained: ${message || 'cordoned'}`),
+    ...moreOf(drainingNodes, draining.length, 'being drained'),
+    ...listed(inTrial, 'in trial'),
+    ...listed(unavailable, 'not available'),
+  ];
+}
+
+const moreOf = (all: number, shown: number, what: string): string[] =>
+  shown > 0 && all > shown ? [`and ${all - shown} more ${what}`] : [];

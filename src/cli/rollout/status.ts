@@ -13,7 +13,7 @@ import type { ConnectionOptions } from '../command-line.js';
 import { followServer } from '../follow-server.js';
 import { type Session, withSession } from '../session.js';
 import { type Column, tableLines, writeResult } from '../terminal/output.js';
-import { clearUp, isTerminal, printError, terminalFor, wrapLines, writeOut } from '../terminal/terminal.js';
+import { clearUp, isTerminal, printError, rowsOf, terminalFor, wrapLines, writeOut } from '../terminal/terminal.js';
 import { listSets, readSet, setName } from './read-set.js';
 import { resourceName, type ShownOutput } from './result.js';
 import { headline, statusLine, statusText } from './status-text.js';
@@ -153,7 +153,7 @@ async function follow(session: Session, first: NodeConfigSet, options: StatusOpt
   const over = new AbortController();
   const page =
     (options.output ?? 'wide') === 'wide' && terminal.width !== undefined && isTerminal()
-      ? livePage(session)
+      ? livePage(session, options)
       : undefined;
   let [last, line] = [first, ''];
   const update = (set: NodeConfigSet) => {
@@ -195,27 +195,29 @@ function conclude(end: End, set: NodeConfigSet, { timeout = 0 }: StatusOptions):
   if (end === 'timeout') printError(`relet: not complete after ${timeout / 1000} s; it continues without this command`);
 }
 
-/** It shows times, so it is drawn each second. */
-function livePage(session: Session) {
-  const { terminal } = session;
-  let [set, trialMs, drawn]: [NodeConfigSet | undefined, number | undefined, number] = [undefined, undefined, 0];
+/** It shows times, so it is drawn each second; and at once when the terminal gets another size. */
+function livePage(session: Session, options: StatusOptions) {
+  let [set, trialMs]: [NodeConfigSet | undefined, number | undefined] = [undefined, undefined];
+  let drawn: string[] = [];
   let note = '';
-  const draw = () => {
+  const write = (most: number) => {
     if (set === undefined) return;
+    const terminal = terminalFor(options);
     const text = statusText(set, { terminal, nowMs: Date.now(), trialMs });
     // Above the page, which may be longer than the screen.
     const lines = [...(note === '' ? [] : wrapLines(note, terminal.columns).split('\n')), ...text.split('\n')];
-    // A cursor cannot go up to what has scrolled away.
-    const most = Math.max(1, (process.stdout.rows || 24) - 2);
     const shown =
       lines.length <= most
         ? lines
         : [...lines.slice(0, most - 1), terminal.paint.dim(`… ${lines.length - most + 1} more lines`)];
-    writeOut(`${clearUp(drawn)}${shown.join('\n')}\n`);
-    drawn = shown.length;
+    writeOut(`${clearUp(rowsOf(drawn, process.stdout.columns || 80))}${shown.join('\n')}\n`);
+    drawn = shown;
   };
+  // A cursor cannot go up to what has scrolled away.
+  const draw = () => write(Math.max(1, (process.stdout.rows || 24) - 2));
   const timer = setInterval(draw, 1000);
   timer.unref();
+  process.stdout.on('resize', draw);
   return {
     draw(next: NodeConfigSet) {
       set = next;
@@ -235,8 +237,9 @@ function livePage(session: Session) {
     /** The last page stays, whole. */
     close() {
       clearInterval(timer);
-      if (set === undefined) return;
-      writeOut(`${clearUp(drawn)}${statusText(set, { terminal, nowMs: Date.now(), trialMs })}\n`);
+      process.stdout.off('resize', draw);
+      note = '';
+      write(Number.POSITIVE_INFINITY);
     },
   };
 }

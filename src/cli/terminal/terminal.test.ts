@@ -1,6 +1,6 @@
 /** relet's own colours and cursor moves, and those in a value. */
 import { describe, expect, test } from 'vitest';
-import { clearUp, createPaint, liveLines, render, widthOf, wrap } from './terminal.js';
+import { clearUp, createPaint, liveLines, render, rowsOf, widthOf, wrap } from './terminal.js';
 
 const paint = createPaint(true);
 
@@ -16,6 +16,11 @@ describe('what goes to a terminal', () => {
 
   test('has no colours where they are not wanted', () => {
     expect(createPaint(false).red('error')).toBe('error');
+  });
+
+  test('takes more rows after the terminal has become narrower', () => {
+    const lines = [paint.red('x'.repeat(70)), '', 'x'.repeat(40)];
+    expect([80, 70, 40, 30].map((width) => rowsOf(lines, width))).toEqual([3, 3, 4, 6]);
   });
 
   test('is measured as it will be seen', () => {

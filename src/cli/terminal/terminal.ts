@@ -124,6 +124,10 @@ const own = (sequence: string): string => mark + sequence;
 /** To the left edge, `lines` up, and everything from there on cleared: whatever a key has echoed is gone too. */
 export const clearUp = (lines: number): string => `${own('\r')}${lines > 0 ? own(`[${lines}A`) : ''}${own('[J')}`;
 
+/** Rows that lines take on a terminal of this width, which may have changed since they were written. */
+export const rowsOf = (lines: readonly string[], width: number): number =>
+  lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / width)), 0);
+
 const style = (open: number, close: number) => (text: string) => `${own(`[${open}m`)}${text}${own(`[${close}m`)}`;
 const plain = (text: string): string => text;
 
