@@ -120,7 +120,7 @@ async function prepare() {
     return { uid: metadata.uid, resourceVersion: metadata.resourceVersion };
   };
   const options = { url, ca: readFileSync(caFile), token: 'bench-token', send: admin.send, crash, more, identify };
-  startAgents({ ...options, trialMs: () => trial.ms }).watch(0);
+  startAgents({ ...options, trialMs: () => trial.ms, has: (name) => !name.startsWith('new-') }).watch(0);
   const atOnce = { waves: [{ nodes: '100%' }], maxUnavailable: '100%', maxInTrial: '100%' };
   await apply(admin, set('web', { maxPods: 150 }, atOnce));
   await apply(admin, set('gpu', { maxPods: 64 }, atOnce));

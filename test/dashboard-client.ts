@@ -34,7 +34,7 @@ export function call({ port }: { port: number }, { method = 'GET', path, body, h
 }
 
 /** Logs in, and returns the headers that a browser sends afterwards. */
-export async function logIn(dashboard: Dashboard, body: object, path = '/api/login') {
+export async function logIn(dashboard: Pick<Dashboard, 'port'>, body: object, path = '/api/login') {
   const { status, headers, json } = await call(dashboard, { method: 'POST', path, body });
   expect(status).toBe(200);
   const cookie = headers['set-cookie']![0]!.split(';')[0]!;

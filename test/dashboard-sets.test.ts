@@ -31,6 +31,9 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
     rig.kubectl(['get', 'ncs', name, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].reason}']);
   const state = (text: string) => page.locator('.standing .set-state').getByText(text, { exact: true });
 
+  /** The first thing on the first screen. */
+  const firstCard = () => page.locator('.attention article').first();
+
   test('by mouse: nodes by label, a field completed in the editor, an approval, the preview, the start', async () => {
     await page.getByRole('link', { name: 'Sets' }).click();
     await page.getByText('There is no set of nodes yet.').waitFor();
@@ -103,11 +106,14 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
       await page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click();
       await state(after).waitFor();
     }
-    await button('Approve…').click();
+    await page.goto(dashboard.url);
+    await firstCard().getByRole('heading', { name: 'web waits for the approval of wave 1' }).waitFor();
+    await firstCard().getByText('Wave 2: node-2, node-3').waitFor();
+    await firstCard().getByRole('link', { name: 'Approve…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Approve wave 1 of web?' });
     await dialog.getByText('Impact: kubelet restart.').waitFor();
     expect(await dialog.innerText()).toMatch(
-      /maxPods.*2 nodes will change in wave 2\. Then the rollout is complete\..*Wave 2:\s*node-2\s*node-3.*Impact: kubelet restart\..*relet rollout approve web --revision \w+ --wave 1/s,
+      /maxPods.*2 nodes will change in wave 2\. Then the rollout is complete\..*Wave 2: node-2, node-3.*Impact: kubelet restart\..*relet rollout approve web --revision \w+ --wave 1/s,
     );
     await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
     await state('rollout complete').waitFor();
@@ -197,7 +203,12 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
     const name = await failed.getByRole('link').innerText();
     await page.getByText(hostile).first().waitFor();
     expect(await page.locator('img').count()).toBe(0);
-    await button('Undo…').click();
+    await page.goto(dashboard.url);
+    await firstCard().getByRole('heading', { name: 'web has halted, wave 1 of 2' }).waitFor();
+    await firstCard().locator('pre').getByText('address already in use').waitFor();
+    expect(await firstCard().locator('.actions a').allInnerTexts()).toEqual(['Correct', 'Retry…', 'Undo…']);
+    expect(await seriousProblems(page)).toEqual([]);
+    await firstCard().getByRole('link', { name: 'Undo…' }).click();
     await page
       .getByRole('dialog')
       .getByLabel(/^Reason/)

@@ -479,14 +479,16 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     }
   });
 
-  test('on a phone nothing is wider than the screen, and the navigation shows all pages', async () => {
-    await page.setViewportSize({ width: 360, height: 740 });
+  test('from a phone to a wall nothing is wider than the screen, and the navigation shows all pages', async () => {
     const hidden =
       "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('header nav'))";
     for (const path of pages) {
       await open(path);
-      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(360);
-      expect(await page.evaluate(hidden), path).toBe(0);
+      for (const width of [360, 390, 768, 1280, 1440, 2560]) {
+        await page.setViewportSize({ width, height: 740 });
+        expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(width);
+        expect(await page.evaluate(hidden), path).toBe(0);
+      }
     }
     await page.setViewportSize({ width: 1280, height: 800 });
   });

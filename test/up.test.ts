@@ -1,5 +1,14 @@
 /** `relet up` and `relet down` as a person uses them: real processes, killed and started again. */
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +17,7 @@ import type { NodeConfig } from '../src/api/node-config.js';
 import { nodeConfigs } from '../src/api/node-config.js';
 import { nodes } from '../src/kube/resource-type.js';
 import { clientFor, type NodeObject } from './cluster-rig.js';
+import { logIn } from './dashboard-client.js';
 import { eventually } from './eventually.js';
 import { type Program, sendSignal, startRelet } from './program.js';
 import type { Outcome } from './run-relet.js';
@@ -147,13 +157,23 @@ describe('relet up --detach', () => {
   });
 });
 
-test('relet up in a terminal ends everything with Ctrl-C', async () => {
+test('relet up in a terminal has more links to its dashboard than one, and ends everything with Ctrl-C', async () => {
   const up = start(['up', '--nodes', '1', '--port', '0']);
   onTestFinished(() => up.end());
   await up.printed(/Ctrl-C stops it/);
   expect(processes()).toHaveLength(4);
+  const printLink = () => relet(['dashboard', '--link', `--kubeconfig=${join(dir, 'admin.kubeconfig')}`]);
+  const [first, second] = [await printLink(), await printLink()].map(
+    ({ stdout }) => /^http:\/\/127\.0\.0\.1:(\d+)\/#once=(\S+)\n$/.exec(stdout)!,
+  );
+  expect(second![2]).not.toBe(first![2]);
+  for (const link of [first!, second!])
+    expect((await logIn({ port: Number(link[1]) }, { once: link[2]! })).me).toMatchObject({ login: 'kubeconfig' });
+  expect(statSync(join(dir, 'dashboard.sock')).mode & 0o077).toBe(0);
   up.kill('SIGINT');
   expect((await up.ended).status).toBe(0);
+  const none = await printLink();
+  expect(none).toMatchObject({ status: 2, stderr: expect.stringContaining("no dashboard of 'relet up' is running") });
   expect(up.stdout).toMatch(/stopping …\nstopped; 'relet up' resumes it\n$/);
   expect(processes()).toEqual([]);
 });

@@ -2,7 +2,7 @@
  * The agents of many nodes in one process: one watch of all NodeConfigs, and for each assignment the status that an agent writes:
  * active after a restart, last known good after the trial. Without kubelets, without validation, without reading the ConfigMap.
  * `crash(node, configMap)` says how its kubelet crashes with that config, if it does: the node then rolls back. `more(node)` is what
- * its status has besides, and `identify(configMap)` the uid and resourceVersion that it reports.
+ * its status has besides, `has(node)` whether it has an agent, and `identify(configMap)` the uid and resourceVersion that it reports.
  */
 import { Agent, request } from 'node:https';
 import { createInterface } from 'node:readline';
@@ -12,7 +12,7 @@ const collection = '/apis/relet.dev/v1alpha1/nodeconfigs';
 const restartMs = 500;
 
 export function startAgents({ url, ca, token, trialMs, send, crash = () => undefined, ...rest }) {
-  const { more = () => ({}), identify = async () => ({ uid: 'u', resourceVersion: '1' }) } = rest;
+  const { has = () => true, more = () => ({}), identify = async () => ({ uid: 'u', resourceVersion: '1' }) } = rest;
   /** By node: the generation that it is busy with. */
   const busy = new Map();
   const written = { count: 0 };
@@ -35,7 +35,11 @@ export function startAgents({ url, ca, token, trialMs, send, crash = () => undef
   }
 
   async function follow({ metadata: { name, generation = 1 }, spec = {}, status = {} }) {
-    if (busy.get(name) === generation || (status.observedGeneration === generation && status.config !== undefined))
+    if (
+      !has(name) ||
+      busy.get(name) === generation ||
+      (status.observedGeneration === generation && status.config !== undefined)
+    )
       return;
     busy.set(name, generation);
     const { configMap } = spec.configSource ?? {};

@@ -12,6 +12,7 @@ import {
   verb,
   withExamples,
 } from './command-line.js';
+import { readLink } from './dashboard-links.js';
 import { explained } from './explain-failure.js';
 import { defaultPort, serveDashboard } from './serve-dashboard.js';
 import { openTerminal } from './terminal/terminal.js';
@@ -27,6 +28,7 @@ interface Flags extends ConnectionOptions {
   tlsCertFile?: string;
   tlsPrivateKeyFile?: string;
   logFormat: 'text' | 'json';
+  link?: boolean;
 }
 
 export const run = (args: string[]): Promise<void> => runVerb(dashboardVerb(), args);
@@ -40,6 +42,7 @@ export function dashboardVerb() {
       .option('--address <ADDRESS>', 'where to listen', '127.0.0.1')
       .option('--port <N>', `port; 0: any (default: ${defaultPort}, or any where that is taken)`, port)
       .option('--base-path <PATH>', 'path in front of everything, behind an Ingress', basePath, '/')
+      .option('--link', "only print another link to the dashboard of 'relet up', which logs in once")
       .option('--read-only', 'only show: there are no buttons, and no request changes anything')
       .option('--allowed-hosts <LIST>', 'names under which it may be opened; with commas', list, [])
       .option('--trust-proxy-header <NAME>', "header in which a proxy sends the person's bearer token")
@@ -50,6 +53,7 @@ export function dashboardVerb() {
       .action(serve),
     [
       ['relet dashboard', 'prints a link that logs in once, with the rights of the kubeconfig'],
+      ['relet dashboard --link', "another link to the dashboard of 'relet up'"],
       ['relet dashboard --read-only --port 0', 'for a look only'],
     ],
   );
@@ -58,14 +62,15 @@ export function dashboardVerb() {
 }
 
 async function serve(flags: Flags): Promise<void> {
+  const { print } = openTerminal();
+  if (flags.link) return print(await readLink(flags.kubeconfig));
   const { address, tlsCertFile, tlsPrivateKeyFile, trustProxyHeader, port } = flags;
   if ((tlsCertFile === undefined) !== (tlsPrivateKeyFile === undefined))
     throw new CannotRun('--tls-cert-file and --tls-private-key-file go together');
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal));
   const log = createLog({ format: flags.logFormat, write: (line) => void process.stderr.write(line) });
-  const { print } = openTerminal();
-  const { url, link } = await serveDashboard({
+  const { url, newLink } = await serveDashboard({
     connection: flags,
     address,
     basePath: flags.basePath,
@@ -84,7 +89,7 @@ async function serve(flags: Flags): Promise<void> {
     log.warn('served without TLS: let it be reached only through a proxy that has TLS, or use --tls-cert-file', {
       url,
     });
-  print(link === undefined ? `dashboard: ${url}` : `dashboard, this link logs in once, within 10 minutes:\n  ${link}`);
+  print(newLink ? `dashboard, this link logs in once, within 10 minutes:\n  ${newLink()}` : `dashboard: ${url}`);
   await aborted(stop.signal);
 }
 

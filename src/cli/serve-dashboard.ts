@@ -34,8 +34,8 @@ export interface ServeOptions extends Given {
 export const defaultPort = 8440;
 const defaultAddress = '127.0.0.1';
 
-/** `link` logs in once, as the person who started it; only on a loopback address. */
-export async function serveDashboard(options: ServeOptions): Promise<{ url: string; link?: string }> {
+/** Each link logs in once, as the person who started it; only on a loopback address. */
+export async function serveDashboard(options: ServeOptions): Promise<{ url: string; newLink?: () => string }> {
   const { connection, log, signal, tls, port, address = defaultAddress, basePath = '/', proxyHeader } = options;
   // Lists of thousands of objects are garbage once they are reduced to rows; V8 would let the heap grow to four times what is used.
   for (const flag of ['--heap-growing-percent=20', '--semi-space-growth-factor=1']) setFlagsFromString(flag);
@@ -68,7 +68,7 @@ export async function serveDashboard(options: ServeOptions): Promise<{ url: stri
   });
   const host = address.includes(':') ? `[${address}]` : address;
   const url = `${tls ? 'https' : 'http'}://${host}:${dashboard.port}${basePath}`;
-  return { url, ...(isLocal && { link: `${url}#once=${dashboard.newCode()}` }) };
+  return { url, ...(isLocal && { newLink: () => `${url}#once=${dashboard.newCode()}` }) };
 }
 
 /** That of the pod, where a cgroup limits it; else half of the machine's. */

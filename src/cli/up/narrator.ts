@@ -100,7 +100,7 @@ Try next${elsewhere}; kubectl works too:
   ${relet} set node-1 maxPods=150
   ${relet} describe node-1
 
-${hasDashboard ? `The link to the dashboard logs in once; '${relet} dashboard' prints another.\n` : ''}${inBackground ? `'${relet} down${which}'` : 'Ctrl-C'} stops it.
+${hasDashboard ? `The link to the dashboard logs in once; '${relet} dashboard --link' prints another.\n` : ''}${inBackground ? `'${relet} down${which}'` : 'Ctrl-C'} stops it.
 '${relet} up${which}' resumes it; with --fresh it starts over.`;
 }
 

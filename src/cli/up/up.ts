@@ -175,8 +175,10 @@ async function start(
 async function serveLocally({ kubeconfig }: SystemDirectory, narrator: Narrator, signal: AbortSignal): Promise<void> {
   try {
     const { serveDashboard } = await import('../serve-dashboard.js');
-    const { url, link } = await serveDashboard({ connection: { kubeconfig }, log: silentLog, signal });
-    narrator.dashboard(url, link!);
+    const { offerLinks } = await import('../dashboard-links.js');
+    const { url, newLink } = await serveDashboard({ connection: { kubeconfig }, log: silentLog, signal });
+    offerLinks(kubeconfig, newLink!, signal);
+    narrator.dashboard(url, newLink!());
   } catch (error) {
     narrator.say(`  dashboard   not served: ${(error as Error).message}`);
   }

@@ -127,7 +127,8 @@ export class Sessions {
       throw new RequestProblem(401, {
         reason: 'LinkUsed',
         message: 'This link has been used, or is older than 10 minutes.',
-        remedy: "'relet dashboard' prints a new link; or log in with a bearer token.",
+        remedy:
+          "'relet dashboard' prints a new link, and with --link one to that of 'relet up'; or log in with a bearer token.",
       });
     try {
       return await this.#open('kubeconfig');

@@ -3,19 +3,28 @@ import { expect, test } from 'vitest';
 import type { NodeConfigSet, WaveState } from '../../api/node-config-set.js';
 import { setActions } from './set-page.js';
 
-test('abort, retry and undo name the revision that is rolled out', () => {
+test('abort, retry and undo name the revision that is rolled out; one that has stopped cannot be paused', () => {
   const set: NodeConfigSet = {
     apiVersion: 'relet.dev/v1alpha1',
     kind: 'NodeConfigSet',
-    metadata: { name: 'gpu' },
+    metadata: { name: 'gpu', generation: 1 },
     spec: { selector: {}, config: { overlay: { maxPods: 150 } } },
     status: { updateRevision: 'r2', currentRevision: 'r1', updatedNodes: 1, failedNodes: 1 },
   };
   expect(setActions(set, { steerSets: true, changeSets: false }).map(({ command }) => command)).toEqual([
-    'relet rollout abort gpu --revision r2',
     'relet rollout retry gpu --revision r2',
     'relet rollout undo gpu --revision r2',
+    'relet rollout abort gpu --revision r2',
   ]);
+  const at = '2026-03-01T10:00:00Z';
+  const halted = { type: 'Stalled', status: 'True', reason: 'Halted', message: '', lastTransitionTime: at } as const;
+  const verbs = (conditions: (typeof halted)[]) =>
+    setActions(
+      { ...set, status: { ...set.status, observedGeneration: 1, conditions } },
+      { steerSets: false, changeSets: true },
+    );
+  expect(verbs([]).map(({ verb }) => verb)).toEqual(['pause']);
+  expect(verbs([halted])).toEqual([]);
 });
 
 test('the approval of a canary before an empty wave says that all other nodes follow', () => {

@@ -99,11 +99,11 @@ export function setActions(set: NodeConfigSet, may: Pick<May, 'steerSets' | 'cha
   const request = (verb: SetVerb, action: RolloutAction) =>
     unlessNothing(() => words(verb, ['--revision', requestedRevision(set, action)]));
   const offered: [Exclude<SetVerb, 'approve'>, string[] | undefined][] = [
-    ['pause', may.changeSets && !spec.paused ? words('pause') : undefined],
+    ['pause', may.changeSets && !spec.paused && assess(set).kind !== 'stopped' ? words('pause') : undefined],
     ['resume', may.changeSets && spec.paused ? words('resume') : undefined],
-    ['abort', may.steerSets ? request('abort', 'Abort') : undefined],
     ['retry', may.steerSets ? request('retry', 'Retry') : undefined],
     ['undo', may.steerSets ? request('undo', 'Undo') : undefined],
+    ['abort', may.steerSets ? request('abort', 'Abort') : undefined],
   ];
   const approve = may.steerSets ? unlessNothing(() => approveCommand(set)) : undefined;
   return [

@@ -89,31 +89,21 @@ function RolloutCards({ group: { urgency, shown, more } }: { group: Rollouts }) 
 /** Each opens the page of the set with the dialog, which shows what would happen. */
 function Steps({ set: { name, reason }, urgency }: { set: SetSummary; urgency: Urgency }) {
   const { may } = me.value!;
-  const to = (verb: string) => link(['sets', name], { do: verb });
+  const step = (text: string, path: string[], query: Record<string, string>, kind: 'primary' | 'plain' = 'plain') => (
+    <ButtonLink kind={kind} leadsToChange href={link(['sets', ...path], query)}>
+      {text}
+    </ButtonLink>
+  );
   if (urgency === 'halted')
     return (
       <>
-        {may.changeSets && (
-          <ButtonLink kind="primary" href={link(['sets', 'new'], { set: name })}>
-            Correct
-          </ButtonLink>
-        )}
-        {may.steerSets && <ButtonLink href={to('retry')}>Retry…</ButtonLink>}
-        {may.steerSets && <ButtonLink href={to('undo')}>Undo…</ButtonLink>}
+        {may.changeSets && step('Correct', ['new'], { set: name }, 'primary')}
+        {may.steerSets && step('Retry…', [name], { do: 'retry' })}
+        {may.steerSets && step('Undo…', [name], { do: 'undo' })}
       </>
     );
-  if (reason === 'AwaitingApproval' && may.steerSets)
-    return (
-      <ButtonLink kind="primary" href={to('approve')}>
-        Approve…
-      </ButtonLink>
-    );
-  if (reason === 'Paused' && may.changeSets)
-    return (
-      <ButtonLink kind="primary" href={to('resume')}>
-        Resume…
-      </ButtonLink>
-    );
+  if (reason === 'AwaitingApproval' && may.steerSets) return step('Approve…', [name], { do: 'approve' }, 'primary');
+  if (reason === 'Paused' && may.changeSets) return step('Resume…', [name], { do: 'resume' }, 'primary');
   return null;
 }
 
@@ -135,9 +125,15 @@ function Details({ set, urgency }: { set: SetSummary; urgency: Urgency }) {
         <div class="progress-line">
           <SetProgress set={set} />
           <span>{budgetText(set)}</span>
-          {urgency === 'running' && set.expectedEndAt > 0 && (
+          {urgency === 'running' && (
             <span>
-              Expected end <ExpectedEnd set={set} />
+              {set.expectedEndAt > 0 ? (
+                <>
+                  Expected end <ExpectedEnd set={set} />
+                </>
+              ) : (
+                'Expected end not known yet'
+              )}
             </span>
           )}
         </div>

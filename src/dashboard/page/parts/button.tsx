@@ -27,15 +27,19 @@ export function WriteButton({ disabled, title, ...rest }: ButtonProps) {
   return <Button {...rest} disabled title={`Not while the data on this page is old. ${why}`} />;
 }
 
+/** `leadsToChange`: disabled as a WriteButton is. */
 export function ButtonLink({
   href,
   kind = 'plain',
+  leadsToChange = false,
   children,
 }: {
   href: string;
   kind?: Kind;
+  leadsToChange?: boolean;
   children: ComponentChildren;
 }) {
+  if (leadsToChange && connection.value.kind !== 'live') return <WriteButton kind={kind}>{children}</WriteButton>;
   return (
     <a href={href} class={`button ${kind}`}>
       {children}

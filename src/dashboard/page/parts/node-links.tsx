@@ -8,7 +8,7 @@ export function NodeLinks({ names, count }: NodeNames) {
   return (
     <>
       {names.map((name, at) => (
-        <span key={name}>
+        <span key={name} class="node-name">
           {at > 0 && ', '}
           <a href={link(['nodes', name])}>{name}</a>
         </span>

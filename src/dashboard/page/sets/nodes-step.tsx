@@ -3,13 +3,13 @@ import { useEffect, useState } from 'preact/hooks';
 import { byNaturalOrder } from '../../../natural-order.js';
 import type { LabelKey, Selection } from '../../wire.js';
 import { Button } from '../parts/button.js';
+import { NodeLinks } from '../parts/node-links.js';
 import { ErrorPanel } from '../parts/panels.js';
 import { useResource } from '../resource.js';
 import { sets } from '../stream.js';
 import { baseOf, type Problems } from './draft.js';
 import { change, draft } from './draft-store.js';
 import { Check, TextField } from './field.js';
-import { NodeLinks } from './waves.js';
 
 /** Nodes that the selector selects now; undefined while it is not valid. */
 export function useSelection(hasProblem: boolean) {
@@ -90,7 +90,7 @@ function Selected({ selection: { count, names, kubelets, sets: others } }: { sel
           will not change them.
         </p>
       )}
-      <NodeLinks names={names} total={count} />
+      <NodeLinks names={names} count={count} />
     </>
   );
 }

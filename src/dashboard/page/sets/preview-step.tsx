@@ -6,12 +6,12 @@ import { type ApiFailure, post } from '../api.js';
 import { CopyCommand } from '../parts/copy-command.js';
 import { DataTable } from '../parts/data-table.js';
 import { Facts } from '../parts/facts.js';
+import { NodeLinks } from '../parts/node-links.js';
 import { ErrorPanel, Section } from '../parts/panels.js';
 import { StateSign } from '../parts/state-badge.js';
 import { asFailure } from '../resource.js';
 import { Differences } from './differences.js';
 import { inWords } from './set-view.js';
-import { NodeLinks } from './waves.js';
 
 export function PreviewStep({ yaml, base }: { yaml: string; base: SetBase | undefined }) {
   const [answer, setAnswer] = useState<PlanAnswer>();
@@ -100,7 +100,7 @@ function Plan({ plan }: { plan: RolloutPlan }) {
             rowKey={({ nodes, kubeletVersion, message }) => JSON.stringify([nodes[0], kubeletVersion, message])}
             columns={[
               { title: 'Kubelet', cell: ({ kubeletVersion }) => kubeletVersion },
-              { title: 'Nodes', cell: ({ nodes }) => <NodeLinks names={nodes.slice(0, 5)} total={nodes.length} /> },
+              { title: 'Nodes', cell: ({ nodes }) => <NodeLinks names={nodes.slice(0, 5)} count={nodes.length} /> },
               { title: 'Reason', cell: ({ reason }) => <span class="reason">{reason}</span> },
               { title: 'Why', cell: ({ message }) => message, isText: true },
             ]}
@@ -147,7 +147,7 @@ function PlannedWave({ wave: { wave, nodes, soakSeconds, approve, skipped } }: {
         <span>{skipped ? 'no nodes, skipped' : `${nodes.length} ${nodes.length === 1 ? 'node' : 'nodes'}`}</span>
         {then.length > 0 && <span class="muted">then {then.join(', then ')}</span>}
       </div>
-      <NodeLinks names={nodes.slice(0, 20)} total={nodes.length} />
+      <NodeLinks names={nodes.slice(0, 20)} count={nodes.length} />
     </li>
   );
 }

@@ -4,11 +4,11 @@ import { ageText } from '../now.js';
 import { Ago } from '../parts/age.js';
 import { ConfigDiffView } from '../parts/config-diff.js';
 import { DataTable } from '../parts/data-table.js';
+import { NodeLinks } from '../parts/node-links.js';
 import { EmptyPanel, Loaded } from '../parts/panels.js';
 import { useResource } from '../resource.js';
 import { place, setQuery } from '../router.js';
 import { inWords, standingText } from './set-view.js';
-import { NodeLinks } from './waves.js';
 
 type Revision = SetDetails['revisions'][number];
 
@@ -61,9 +61,8 @@ export function Revisions({ set }: { set: SetDetails }) {
 const took = ({ startedAt, endedAt }: Revision): string =>
   endedAt === undefined ? '' : ageText(Date.parse(startedAt), Date.parse(endedAt));
 
-const failedOn = ({ failedNodes = [] }: Revision) => (
-  <NodeLinks names={failedNodes.slice(0, mostNames)} total={failedNodes.length} />
-);
+const failedOn = ({ failedNodes = [] }: Revision) =>
+  failedNodes.length > 0 && <NodeLinks names={failedNodes.slice(0, mostNames)} count={failedNodes.length} />;
 const mostNames = 5;
 
 function outcome({ revision, outcome: how }: Revision, set: SetDetails): string {

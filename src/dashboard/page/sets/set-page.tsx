@@ -9,6 +9,7 @@ import { ConfirmChange, type ConfirmedChange } from '../parts/confirm.js';
 import { CopyCommand } from '../parts/copy-command.js';
 import { DataTable } from '../parts/data-table.js';
 import { Facts } from '../parts/facts.js';
+import { NodeLinks } from '../parts/node-links.js';
 import { ErrorPanel, Loaded, PageTitle, Section } from '../parts/panels.js';
 import { useResource } from '../resource.js';
 import { link, place, setQuery } from '../router.js';
@@ -20,7 +21,7 @@ import { Failures } from './failures.js';
 import { Revisions } from './revisions.js';
 import { approveTexts, failedBefore, paceText, urgencyOf, verbTexts } from './set-view.js';
 import { SetState } from './sets-page.js';
-import { Budgets, NodeLinks, Waves } from './waves.js';
+import { Budgets, Waves } from './waves.js';
 import { WhatFollows } from './what-follows.js';
 
 export function SetPage({ name }: { name: string }) {
@@ -101,7 +102,7 @@ function MainState({ set, failures }: { set: SetDetails; failures: SetSummary })
             'Expected end',
             set.expectedEndAt > 0 && set.assessment === 'progressing' && <ExpectedEnd key="end" set={set} />,
           ],
-          ['Failed on', failedNodes.length > 0 && <NodeLinks names={failedNodes} total={failedNodes.length} />],
+          ['Failed on', failedNodes.length > 0 && <NodeLinks names={failedNodes} count={failedNodes.length} />],
           ['Started', set.startedAt > 0 && <Ago key="started" ms={set.startedAt} />],
           [
             'Revision',
@@ -135,7 +136,7 @@ function Actions({ set, onDone }: { set: SetDetails; onDone(): void }) {
   return (
     <>
       {toCorrect && (
-        <ButtonLink kind="primary" href={link(['sets', 'new'], { set: set.name })}>
+        <ButtonLink kind="primary" leadsToChange href={link(['sets', 'new'], { set: set.name })}>
           Correct
         </ButtonLink>
       )}

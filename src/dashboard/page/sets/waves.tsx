@@ -4,6 +4,7 @@ import { tryParseDuration } from '../../../go/duration.js';
 import type { SetDetails } from '../../wire.js';
 import { rowsByName, rowsVersion } from '../fleet/fleet-store.js';
 import { Countdown } from '../parts/age.js';
+import { NodeLinks } from '../parts/node-links.js';
 import { StateSign } from '../parts/state-badge.js';
 import { link } from '../router.js';
 import { ProgressBar, ProgressText } from './progress-bar.js';
@@ -116,22 +117,8 @@ function BudgetUse({
           {used >= allowed && used > 0 && (isSpent ? ', spent' : ', all in use')}
         </span>
         <meter min={0} max={Math.max(1, allowed)} value={used} aria-label={`${title}: ${used} of ${allowed} used`} />
-        {nodes.length > 0 && <NodeLinks names={nodes} total={used} />}
+        {nodes.length > 0 && <NodeLinks names={nodes} count={used} />}
       </dd>
     </div>
-  );
-}
-
-/** The names that the status has, and how many there are beside them. */
-export function NodeLinks({ names, total }: { names: readonly string[]; total: number }) {
-  return (
-    <span class="node-links">
-      {names.map((name) => (
-        <a key={name} href={link(['nodes', name])}>
-          {name}
-        </a>
-      ))}
-      {total > names.length && <span class="muted">and {total - names.length} more</span>}
-    </span>
   );
 }

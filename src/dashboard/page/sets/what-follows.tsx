@@ -2,10 +2,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { ActionResult, ApprovalPreview } from '../../wire.js';
 import { type ApiFailure, apiPath, post } from '../api.js';
+import { NodeLinks } from '../parts/node-links.js';
 import { ErrorPanel } from '../parts/panels.js';
 import { asFailure } from '../resource.js';
 import { Differences } from './differences.js';
-import { NodeLinks } from './waves.js';
 
 interface Props {
   set: string;
@@ -33,12 +33,7 @@ function useApprovalPreview({ set, revision, wave }: Props) {
 export function WhatFollows(props: Props) {
   const { found, failure } = useApprovalPreview(props);
   if (failure) return <ErrorPanel failure={failure} />;
-  if (found === undefined)
-    return (
-      <p class="loading" role="status">
-        Reading the nodes and the difference…
-      </p>
-    );
+  if (found === undefined) return <Reading>Reading the nodes and the difference…</Reading>;
   return (
     <>
       <WaveNames found={found} most={20} />
@@ -47,17 +42,24 @@ export function WhatFollows(props: Props) {
   );
 }
 
-/** Only the names, for a page with more than this: it shows nothing until they are known. */
+/** Only the names, for a page with more than this. */
 export function NextNodes(props: Props) {
-  const { found } = useApprovalPreview(props);
-  return found === undefined ? null : <WaveNames found={found} most={8} />;
+  const { found, failure } = useApprovalPreview(props);
+  if (failure) return <p class="muted">The next nodes are not known: {failure.message}</p>;
+  return found === undefined ? <Reading>Reading the next nodes…</Reading> : <WaveNames found={found} most={8} />;
 }
+
+const Reading = ({ children }: { children: string }) => (
+  <p class="loading" role="status">
+    {children}
+  </p>
+);
 
 const WaveNames = ({ found, most }: { found: ApprovalPreview; most: number }) => (
   <>
     {found.waves.map(({ wave, count, nodes = [] }) => (
       <p key={wave}>
-        <strong>Wave {wave}:</strong> <NodeLinks names={nodes.slice(0, most)} total={count} />
+        <strong>Wave {wave}:</strong> <NodeLinks names={nodes.slice(0, most)} count={count} />
       </p>
     ))}
   </>
