@@ -2,28 +2,35 @@
 
 /** Objects, lists, text, numbers (also bigint), booleans and null. */
 export function asYaml(value: object): string {
-  const lines = block(value);
+  if (!isBlock(value)) return `${scalar(value)}\n`;
+  const lines: string[] = [];
+  write(value, '', '', lines);
   return `${lines.join('\n')}\n`;
 }
 
-/** Lines without the indent of what they stand in. */
-function block(value: unknown): string[] {
-  if (isEmpty(value) || typeof value !== 'object' || value === null) return [scalar(value)];
+/** Adds the lines of an object or a list. The first one begins with `first`, which has the marks of the lists that it begins. */
+function write(value: object, first: string, indent: string, lines: string[]): void {
+  let start = first;
   if (Array.isArray(value))
-    return value.flatMap((item) => {
-      const [first = '', ...rest] = block(item);
-      return [`- ${first}`, ...rest.map((line) => `  ${line}`)];
-    });
-  return Object.entries(value).flatMap(([key, child]) => {
-    const name = `${text(key)}:`;
-    const lines = block(child);
-    return isBlock(child) ? [name, ...lines.map((line) => `  ${line}`)] : [`${name} ${lines[0]}`];
-  });
+    for (const item of value) {
+      if (isBlock(item)) write(item, `${start}- `, `${indent}  `, lines);
+      else lines.push(`${start}- ${scalar(item)}`);
+      start = indent;
+    }
+  else
+    for (const [key, child] of Object.entries(value)) {
+      const name = `${start}${text(key)}:`;
+      if (isBlock(child)) {
+        lines.push(name);
+        write(child, `${indent}  `, `${indent}  `, lines);
+      } else lines.push(`${name} ${scalar(child)}`);
+      start = indent;
+    }
 }
 
 const isEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
-const isBlock = (value: unknown): boolean => typeof value === 'object' && value !== null && !isEmpty(value);
+const isBlock = (value: unknown): value is object => typeof value === 'object' && value !== null && !isEmpty(value);
 
 function scalar(value: unknown): string {
   if (typeof value === 'string') return text(value);
