@@ -127,7 +127,7 @@ describe('a set, with real nodes', () => {
     const { status, stdout } = await relet('rollout status pool -w --timeout 60s');
     expect(status).toBe(1);
     expect(stdout).toContain('stopped (Halted)');
-    expect((await relet('rollout status pool')).stdout).toMatch(/Nodes in trouble:\n {2}- node-1, CrashLoop: /);
+    expect((await relet('rollout status pool')).stdout).toMatch(/1 +1 +1 +0 +1 +Stopped\n└─ node-1, CrashLoop: /);
     expect((await assigned()).slice(1)).toEqual(before.slice(1));
     expect((await relet('set --as-set pool maxPods=130 --yes')).status).toBe(0);
     expect(await end()).toEqual(complete);

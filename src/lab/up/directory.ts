@@ -94,6 +94,8 @@ const ourNames = [
   'controller.log',
   'controller.log.old',
   'controller.pid',
+  // More links to the dashboard (cli/dashboard-links.ts).
+  'dashboard.sock',
 ];
 
 /** Left by 'relet apiserver restore' of a relet before 0.1.0. */
