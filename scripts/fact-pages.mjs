@@ -20,9 +20,11 @@ async function load(source) {
 }
 
 async function fieldsPage() {
-  const { themes, needsMeaning, classesOf, fieldAt, defaultOf, newestMinor } = await load(`
-    export { classesOf, themes, needsMeaning } from './src/config/catalogue.js';
+  const { themes, needsMeaning, classesOf, watchOf, signalSources, bugsOf, bugText, fieldAt, defaultOf, newestMinor } =
+    await load(`
+    export { classesOf, themes, needsMeaning, signalSources, watchOf } from './src/config/catalogue.js';
     export { fieldAt, defaultOf } from './src/config/fields.js';
+    export { bugsOf, bugText } from './src/config/known-bugs.js';
     export { newestMinor } from './src/config/model.js';
   `);
   const classes = Object.entries(needsMeaning).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`);
@@ -46,6 +48,17 @@ only where a pod that stays would break or be rejected.
 |---|---|
 ${classes.join('\n')}
 
+What to watch after a change are signals that the agent measures, and that an analysis compares:
+
+| signal | source |
+|---|---|
+${Object.entries(signalSources)
+  .map(([name, source]) => `| \`${name}\` | ${cell(source)} |`)
+  .join('\n')}
+
+Names that begin with \`kubelet_\` or \`rest_client_\` are metrics of the kubelet. Known bugs are those of released kubelets that
+depend on the field, with the pull request that fixed them; a release of a vendor may have the fix earlier.
+
 ${sections.join('\n\n')}
 `;
 
@@ -64,10 +77,18 @@ ${sections.join('\n\n')}
       `- Why: ${plain(why)}${later === undefined ? '' : ` From 1.${later.from}: ${plain(later.why)}`}`,
       `- What can go wrong: ${plain(risk)}`,
       ...(atBoot === undefined ? [] : [`- What a trial cannot find out: ${plain(atBoot)}`]),
+      `- ${watchText(path)}`,
+      ...bugsOf(path).map((bug) => `- Known bug: ${bug.path === path ? '' : `\`${bug.path}\`, `}${cell(bugText(bug))}`),
       ...cases.map((one) => `- ${caseText(one, needs)}`),
     ]
       .join('\n\n')
       .replaceAll(/\n\n- (?!Why)/g, '\n- ');
+  }
+
+  function watchText(path) {
+    const { seen, signals, metrics } = watchOf(path);
+    const names = [...signals, ...metrics].map((name) => `\`${name}\``).join(', ');
+    return `Seen ${seen}${names === '' ? '.' : `. Watch ${names}.`}`;
   }
 
   function classNames(path, later) {

@@ -63,8 +63,8 @@ export const mutations = [
     name: 'prune-what-arrives',
     edits: [
       edit(
-        'src/agent/agent.ts',
-        'garbageCollect(state, log, this.#arriving);',
+        'src/agent/last-known-good.ts',
+        'garbageCollect(state, log, this.arriving);',
         'garbageCollect(state, log, undefined);',
       ),
     ],
@@ -165,6 +165,16 @@ export const mutations = [
         'if (assigned === null)',
       ),
       edit('src/rollout/members.ts', 'if (!isSame && assigned !== undefined)', 'if (assigned === null)'),
+    ],
+  },
+  {
+    name: 'any-key-may-sign',
+    edits: [
+      edit(
+        'src/config/signing/decide.ts',
+        'if (signers.size >= trust.threshold)',
+        'if (signers.size + others.length >= trust.threshold)',
+      ),
     ],
   },
 ];

@@ -29,7 +29,11 @@ export const programs = [
     from: 'helm.sh',
     skips: 'the charts, rendered, installed and uninstalled by Helm, and pulled from a registry',
   },
-  { name: 'ssh-keygen', package: 'openssh-client', skips: 'signatures of a release' },
+  {
+    name: 'ssh-keygen',
+    package: 'openssh-client',
+    skips: 'signatures of a release, signed configs compared with ssh-keygen',
+  },
   { name: 'cosign', from: 'sigstore.dev', skips: "signatures of a release in cosign's format" },
   { name: 'xz', package: 'xz-utils', skips: 'the artefacts of a release' },
   { name: 'actionlint', from: 'github.com/rhysd/actionlint', skips: 'the lint of the workflows, in npm run check' },

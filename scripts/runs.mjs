@@ -1,6 +1,7 @@
 /**
  * `node scripts/runs.mjs [--out DIR] [KIND…]`: runs the README's test line from fresh clones of HEAD, one after the other, without
- * retries. Keeps each log, and prints which tests failed, how often, and the ten slowest. Exits with 1 when a run failed.
+ * retries. Keeps each log, and prints the time and load of each run (the machine's average over the last 15 minutes of it), which tests
+ * failed, how often, and the ten slowest. Exits with 1 when a run failed.
  *
  *   quiet     as it is                     node22, node24   with that version, from the npm registry
  *   busy      beside two busy loops        unusual          as a user without root, in a directory with a space and letters beyond
@@ -10,6 +11,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, chmodSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { join, resolve } from 'node:path';
 import { readOptions } from './usage.mjs';
 
@@ -76,12 +78,14 @@ function run(kind, at, out) {
   const from = Date.now();
   const { status } = spawnSync('bash', ['-c', shellLine(kind, dir)], { cwd: clone, env, stdio: ['ignore', log, log] });
   const minutes = (Date.now() - from) / 60_000;
+  const load = loadavg()[2];
   for (const { pid } of others) process.kill(-pid, 'SIGKILL');
   const text = readFileSync(results, 'utf8');
   return {
     kind,
     status,
     minutes,
+    load,
     log: join(dir, 'log'),
     ...(text === '' ? { tests: [], errors: [] } : JSON.parse(text)),
   };
@@ -101,7 +105,8 @@ for (const [index, kind] of (positionals.length > 0 ? positionals : usual).entri
   const count = (state) => done.tests.filter((test) => test.state === state).length;
   const result = done.status === 0 ? 'green' : `exit code ${done.status}`;
   const counts = `${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`;
-  print(`run ${index + 1} ${kind.padEnd(8)} ${done.minutes.toFixed(1)} min  ${result}  ${counts}  ${done.log}`);
+  const spent = `${done.minutes.toFixed(1)} min, load ${done.load.toFixed(1)}`;
+  print(`run ${index + 1} ${kind.padEnd(8)} ${spent}  ${result}  ${counts}  ${done.log}`);
   for (const { file, message } of done.errors) print(`  error outside of any test in ${file}: ${message}`);
 }
 

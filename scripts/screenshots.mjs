@@ -160,7 +160,6 @@ const pages = [
   ['node', 'nodes/gpu-1?from=lastKnownGood&to=assigned'],
   ['sets', 'sets'],
   ['set', 'sets/web'],
-  ['halted', 'sets/gpu'],
   ['approve', 'sets/edge?do=approve'],
   ['new-set', 'sets/new'],
   ['configs', 'configs'],

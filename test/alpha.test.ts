@@ -135,7 +135,7 @@ describe('A1 the condition ConfigOK', () => {
       const { metadata } = both[change % 2]!;
       await rig.point({ configMapRef: { namespace: 'kube-system', name: metadata.name, uid: metadata.uid } });
       await rig.until(`change ${change}`, async () => {
-        const condition = await rig.configOk();
+        const condition = await rig.condition();
         return condition?.status === 'True' && condition.message === `using current (UID: "${metadata.uid}")`;
       });
     }

@@ -1,10 +1,10 @@
 /** Completion as shells and kubectl ask for it: words from the declarations, names from the cluster, silence when it is not there. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { nodeConfigSets } from '../src/api/node-config-set.js';
+import { define } from './definitions.js';
 import { header, OperatorCluster } from './operator-rig.js';
 import { needs } from './programs.js';
 import { executable } from './run-relet.js';
@@ -18,9 +18,7 @@ beforeAll(async () => {
   await cluster.node('node-2', { does: 'deaf' });
   writeFileSync(join(cluster.dir, 'k.yaml'), `${header}maxPods: 7\n`);
   await cluster.relet('push k.yaml --name mine');
-  const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
-  const definition = readFileSync(join(import.meta.dirname, '../deploy/base/nodeconfigsets.relet.dev.yaml'), 'utf8');
-  await cluster.admin.create(definitions, {}, parse(definition));
+  await define(cluster.admin, 'nodeconfigsets');
   const spec = { selector: {}, config: { overlay: { maxPods: 7 } } };
   const set = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfigSet', metadata: { name: 'gpu' }, spec };
   await cluster.admin.create(nodeConfigSets, {}, set);

@@ -3,21 +3,18 @@
  * process. Payloads and expectations are those of upstream's tests. Where relet repairs a weakness of upstream the repaired behaviour
  * is expected: what is refused or has equal bytes restarts nothing.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { newCounters, render } from '../src/agent/report/metrics.js';
-import { NodeConfigReference } from '../src/agent/sync/node-config-reference.js';
 import { resultsRecord, trialRecord } from '../src/agent/trial/trial.js';
 import type { ExactRef } from '../src/api/config-ref.js';
-import { configLabel, type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
 import { ApiError } from '../src/api/status.js';
-import { readPlain } from '../src/config/plain-document.js';
-import { configMaps, nodes } from '../src/kube/resource-type.js';
-import { type ClusterRig, createClusterRig, type EventObject, nodeName } from './cluster-rig.js';
+import { nodes } from '../src/kube/resource-type.js';
+import { type ClusterRig, createClusterRig, type EventObject } from './cluster-rig.js';
 import { eventually } from './eventually.js';
-import { createFlowRig } from './rig/memory-node.js';
+import { createFlowRig, sourceNamed } from './rig/memory-node.js';
 
 const load = 'failed to load config, see Kubelet log for details';
 const validate = 'failed to validate config, see Kubelet log for details';
@@ -378,7 +375,6 @@ describe.each(['Node', 'NodeConfig'] as const)('edits in place, through a %s', (
   });
 });
 
-const namespace = 'kube-system';
 /** The order in which configs are assigned in turn: c and d are rejected. */
 const order = ['a', 'b', 'a', 'c', 'b', 'd'];
 const rejections = new Map([
@@ -426,40 +422,21 @@ describe('stress', () => {
   test.each(['Node', 'NodeConfig'] as const)(
     'E5 150 changes in memory through a %s: none stuck, none lost',
     async (through) => {
-      const rig = await createFlowRig();
-      const type = through === 'Node' ? nodes : nodeConfigs;
-      if (through === 'NodeConfig') {
-        const definition = join(import.meta.dirname, '../deploy/base/nodeconfigs.relet.dev.yaml');
-        const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
-        await rig.client.create(definitions, {}, readPlain(readFileSync(definition, 'utf8')) as object);
-        const object = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name: nodeName }, spec: {} };
-        await rig.client.create(nodeConfigs, {}, object);
-        rig.reference = (options) => new NodeConfigReference(options);
-      }
+      const rig = await createFlowRig(through);
       for (const name of new Set(order)) {
         const kubelet =
           rejections.get(name)?.text ??
           `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n# ${name}\n`;
-        const metadata = { name, namespace, labels: { [configLabel]: 'true' } };
-        await rig.client.create(
-          configMaps,
-          { namespace },
-          { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { kubelet } },
-        );
+        await rig.createPayload(name, kubelet);
       }
       rig.boot({ restartLimit: { burst: 1, intervalMs: 0 } });
       await rig.until('local runs', () => rig.starts.length === 1);
       for (let change = 0; change < 150; change++) {
         const name = order[change % order.length]!;
-        const configMap = { name, namespace, kubeletConfigKey: 'kubelet' };
-        await rig.client.patch(type, { name: nodeName }, { spec: { configSource: { configMap } } }, { as: 'merge' });
+        await rig.point(sourceNamed(name));
         const error = rejections.get(name)?.error;
-        await rig.until(`change ${change}: ${name}`, async () => {
-          const { status } = await rig.client.get<NodeConfig>(type, { name: nodeName });
-          const { assigned, active, lastKnownGood, error: reported } = status?.config ?? {};
-          const names = [assigned, active, lastKnownGood].map((source) => source?.configMap?.name);
-          return canonical([...names, reported]) === canonical([name, error ? undefined : name, undefined, error]);
-        });
+        const expected = { assigned: name, active: error ? undefined : name, lastKnownGood: undefined, error };
+        await rig.untilStatus(expected);
         expect(rig.machine.running?.config.source?.name).toBe(error ? undefined : name);
       }
       expect(rig.state.read(trialRecord)?.deaths ?? 0).toBe(0);

@@ -84,13 +84,13 @@ export const pinnedReasons = {
 `,
       ),
     ],
-    'src/api/node-config.ts': [behind("'UnitOK', 'BootRisk'", ", 'FlagsPinned'")],
+    'src/api/node-config.ts': [behind("  'UnsignedAccepted',\n", "  'FlagsPinned',\n")],
     'src/agent/sync/node-config-reference.ts': [
       behind('  owedReasons,\n', '  pinnedReasons,\n'),
       behind(
         '    { type: nodeConditions[0], ...configCondition(report), ...about },\n',
         `    {
-      type: nodeConditions[6],
+      type: nodeConditions[9],
       status: report.pinnedByFlags?.length ? 'True' : 'False',
       ...(report.pinnedByFlags?.length ? pinnedReasons.some : pinnedReasons.none),
       ...about,

@@ -5,24 +5,28 @@
 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Choice, choose, previousConfigRecord, recordsOf } from '../src/agent/choose.js';
+import { type Choice, choose, previousConfigRecord, type Records, recordsOf } from '../src/agent/choose.js';
 import { childRecord } from '../src/agent/drivers/child.js';
 import { handleRequest, holdRecord, requestRecord, takeRequest } from '../src/agent/requests.js';
+import { requireSignatures, signingRecord } from '../src/agent/signing-record.js';
 import { openDirectory } from '../src/agent/state/directory.js';
 import { encodeSource, NodeState } from '../src/agent/state/node-state.js';
 import * as transitions from '../src/agent/transitions.js';
 import { sourceOf } from '../src/agent/transitions.js';
 import { forgetFailures, resultsRecord, trialRecord } from '../src/agent/trial/trial.js';
+import { withSignatures } from '../src/agent/validate/signatures.js';
 import type { Validator } from '../src/agent/validate/validate.js';
 import { type ExactRef, sameConfig } from '../src/api/config-ref.js';
 import { type Files, removeTree } from '../src/atomic-file.js';
 import { systemClock } from '../src/clock.js';
+import { parseTrust } from '../src/config/signing/trust.js';
 import { silentLog } from '../src/log.js';
 import { SimulatedDisk } from '../src/rehearsal/simulation/disk.js';
 import { Fence, fencedFiles } from '../src/rehearsal/simulation/fence.js';
 import { seededRandom } from '../src/rehearsal/simulation/seeded-random.js';
 import { crashStates, entriesOf, fullAfter, recorded } from './rig/crash-disk.js';
 import { testDocuments } from './rig/node.js';
+import { signedAnnotations, testKey } from './rig/signing.js';
 
 /** Asked for every lock; /proc is slow. */
 const host = { bootId: () => 'boot', identify: (pid: number) => ({ pid, startTime: '1' }) };
@@ -53,9 +57,22 @@ const payload = (source: ExactRef) => ({
     ['kubelet', Buffer.from(bytes(source))],
     ['beside', Buffer.from('beside')],
   ]),
-  annotations: {},
+  annotations: signatures.get(source) ?? {},
   binaryKeys: [],
 });
+/** Signed until long before the next boot; the floor of the second is the serial of the first. */
+const [signed, signedNext] = [version('5'), version('6')];
+const ann = testKey();
+const signatures = new Map(
+  [signed, signedNext].map((source, index) => {
+    const data = { kubelet: bytes(source), beside: 'beside' };
+    const about = { keys: [ann], serial: 101 + index, floor: 100 + index, notAfter: 2000 };
+    return [source, signedAnnotations({ data }, about)];
+  }),
+);
+const trust = parseTrust(`apiVersion: relet.dev/v1alpha1\nkind: Trust\nsigners: ["ann ${ann.line}"]\n`, 'trust.yaml');
+/** When configs arrive, and when a node is booted, in UTC seconds. */
+const [arrival, later] = [1000, 1_000_000];
 
 /** Accepts all but c, so that refusals are walked too. */
 const validator: Validator = {
@@ -66,12 +83,21 @@ const validator: Validator = {
   },
 };
 
-const bootWith = (state: NodeState): Promise<Choice> =>
+const bootWith = (state: NodeState, records?: Records): Promise<Choice> =>
   choose(
     {
       state,
       documents: testDocuments(state, localFile),
-      validator,
+      validator: withSignatures(validator, {
+        state,
+        // The host has a trust file where its records say so.
+        trustFile: {
+          path: 'trust.yaml',
+          read: () => (state.read(signingRecord) ? { trust, writtenMs: 0 } : undefined),
+        },
+        clock: { now: () => (records?.isArriving ? arrival : later) * 1000 },
+        log: silentLog,
+      }),
       commandLine: { args: () => [] },
       driver: { version: async () => 'v1.32.1', fingerprint: () => '' },
       hostFiles: { contentOf: () => '' },
@@ -79,6 +105,7 @@ const bootWith = (state: NodeState): Promise<Choice> =>
       log: silentLog,
     },
     new AbortController().signal,
+    records,
   );
 
 const save = (state: NodeState, source: ExactRef) =>
@@ -120,7 +147,50 @@ const proven = (source: ExactRef) => async (state: NodeState) => {
   transitions.passTrial(state, await choiceOf(state));
 };
 
+const arrives = (source: ExactRef) => async (state: NodeState) => {
+  save(state, source);
+  await bootWith(state, { ...recordsOf(state), assigned: { source }, isArriving: true });
+  transitions.assign(state, source, undefined);
+};
+const provenOnSigningHost = async (state: NodeState) => {
+  requireSignatures(state, arrival);
+  await arrives(signed)(state);
+  transitions.passTrial(state, await choiceOf(state));
+};
+const floorOf = (state: NodeState) => state.read(signingRecord)?.floor;
+
 const all: Record<string, Transition> = {
+  'a signed config arrives, passes its trial, and has expired by the next boot': {
+    given: provenOnSigningHost,
+    async when(state) {
+      await arrives(signedNext)(state);
+      transitions.passTrial(state, await choiceOf(state));
+    },
+    mayRun: [signed, signedNext],
+    // Once it is last known good, the one before it is still accepted, and none before that.
+    always: (state) =>
+      expect(floorOf(state)).toBeGreaterThanOrEqual(
+        sameConfig(sourceOf(state.lastKnownGood()), signedNext, 'version') ? 101 : 100,
+      ),
+  },
+  'an unsigned config arrives on a host that requires signatures': {
+    given: provenOnSigningHost,
+    when: arrives(a),
+    mayRun: [signed],
+    always: (state) => expect(floorOf(state)).toBe(100),
+  },
+  'a host begins to require signatures': {
+    given: proven(a),
+    async when(state) {
+      requireSignatures(state, arrival);
+      await arrives(b)(state);
+    },
+    mayRun: [a, b],
+    // Only where nothing was recorded yet, as before the trust file.
+    always: async (state) => {
+      if (floorOf(state) !== undefined) expect((await choiceOf(state)).source?.uid).toBe(a.uid);
+    },
+  },
   'the first start in an empty directory': {
     given: (_state, disk) => removeTree(dir, disk),
     when: () => {},

@@ -127,12 +127,10 @@ export async function whileAnswered(
   }
 }
 
-/** Returns the serious and critical findings of axe, one line each; by all rules unless some are named. */
-export async function seriousProblems(page: Page, rules?: string[]): Promise<string[]> {
+/** Returns the findings of axe, one line each; by all rules unless some are named. */
+export async function axeFindings(page: Page, rules?: string[]): Promise<string[]> {
   await page.evaluate(axe.source);
   const options = rules === undefined ? {} : { runOnly: rules };
   const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as axe.AxeResults;
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
+  return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
 }

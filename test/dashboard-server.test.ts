@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
+import { BlockList } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -10,6 +11,7 @@ import { nodeConfigSets } from '../src/api/node-config-set.js';
 import { systemClock } from '../src/clock.js';
 import { type Question, reply } from '../src/dashboard/server/answers.js';
 import type { RunRelet } from '../src/dashboard/server/children.js';
+import { proxiesOf } from '../src/dashboard/server/request-checks.js';
 import { type Dashboard, type DashboardOptions, startDashboard } from '../src/dashboard/server/server.js';
 import { referencesOfKind } from '../src/fleet/config-references.js';
 import { createClient, type KubeClient } from '../src/kube/client.js';
@@ -136,7 +138,7 @@ async function serve(more: Partial<DashboardOptions> = {}): Promise<Dashboard> {
     basePath: '/',
     readOnly: false,
     allowedHosts: [],
-    trustedProxies: [],
+    trustedProxies: new BlockList(),
     pageDir: join(dir, 'no-page'),
     connect: (token) => (token === undefined ? clientFor(api.kubeconfig) : clientWith(token)),
     run,
@@ -224,11 +226,21 @@ describe('login', () => {
 
   test('the header of a proxy counts only from a trusted address', async () => {
     const headers = { 'x-token': 'Bearer ann-token' };
-    const trusting = await serve({ proxyHeader: 'X-Token', trustedProxies: ['127.0.0.1'] });
+    const trusting = await serve({ proxyHeader: 'X-Token', trustedProxies: proxiesOf(['127.0.0.1'])! });
     expect((await call(trusting, { path: '/api/me', headers })).json).toMatchObject({ user: 'ann', login: 'proxy' });
-    const other = await serve({ proxyHeader: 'X-Token', trustedProxies: ['10.1.2.3'] });
+    const other = await serve({ proxyHeader: 'X-Token', trustedProxies: proxiesOf(['10.1.2.3', '10.2.0.0/16'])! });
     expect((await call(other, { path: '/api/me', headers })).status).toBe(401);
     expect((await call(await serve(), { path: '/api/me', headers })).status).toBe(401);
+  });
+
+  test('a token of a proxy that the API server does not accept is refused with a remedy for the proxy', async () => {
+    const dashboard = await serve({ proxyHeader: 'X-Token', trustedProxies: proxiesOf(['127.0.0.0/8'])! });
+    const { status, json } = await call(dashboard, {
+      path: '/api/me',
+      headers: { 'x-token': 'Bearer of-another-issuer' },
+    });
+    expect({ status, ...json }).toMatchObject({ status: 401, reason: 'ProxyTokenRefused' });
+    expect(json.remedy).toContain('must trust the issuer');
   });
 });
 
@@ -246,7 +258,7 @@ describe('two logins', () => {
   });
 
   test('of a proxy that has renewed the token of a person: an open page works on; that of another person does not', async () => {
-    const dashboard = await serve({ proxyHeader: 'X-Token', trustedProxies: ['127.0.0.1'] });
+    const dashboard = await serve({ proxyHeader: 'X-Token', trustedProxies: proxiesOf(['127.0.0.1'])! });
     const { csrf } = (await call(dashboard, { path: '/api/me', headers: { 'x-token': 'ann-token' } })).json;
     const planned = async (token: string) => {
       const headers = { 'x-token': token, 'x-relet-csrf': csrf };
@@ -397,7 +409,7 @@ describe('who sees what', () => {
     });
     const dashboard = await serve({
       proxyHeader: 'X-Token',
-      trustedProxies: ['127.0.0.1'],
+      trustedProxies: proxiesOf(['127.0.0.1'])!,
       connect: () => {
         const client = clientFor(api.kubeconfig);
         const create: KubeClient['create'] = (...args) => allowed.then(() => client.create(...args)) as never;
@@ -556,7 +568,7 @@ test('an API server that goes away makes the page stale, and fresh when it is ba
   const port = Number(new URL(first.url).port);
   const dashboard = await serve({
     proxyHeader: 'X-Token',
-    trustedProxies: ['127.0.0.1'],
+    trustedProxies: proxiesOf(['127.0.0.1'])!,
     connect: (token) =>
       createClient({
         source: () =>

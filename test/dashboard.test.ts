@@ -1,15 +1,16 @@
 /** The dashboard in a real browser, against a lab of processes: what a person sees, and what must never happen in a page. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { get as httpGet } from 'node:http';
+import { createServer, get as httpGet, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { nodeConfigs } from '../src/api/node-config.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { nodes } from '../src/kube/resource-type.js';
 import { clientFor } from './cluster-rig.js';
-import { type Dashboard, DashboardRig, seriousProblems, whileAnswered } from './dashboard-rig.js';
+import { axeFindings, type Dashboard, DashboardRig, whileAnswered } from './dashboard-rig.js';
 import { eventually } from './eventually.js';
 import { sendSignal } from './program.js';
 import { needs } from './programs.js';
@@ -39,7 +40,7 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
   /** The number on a toggle such as `active 3`. */
   const count = async (on: Page, state: string) =>
     Number((await on.getByRole('button', { name: new RegExp(`^${state} [\\d,]+$`) }).innerText()).replace(/\D/g, ''));
-  const listed = (): { metadata: { name: string }; status?: { config?: Record<string, unknown> } }[] =>
+  const listed = (): { status?: { config?: Record<string, { configMap?: object } | null> } }[] =>
     JSON.parse(rig.kubectl(['get', 'nodeconfigs', '-o', 'json'])).items;
 
   test('the link of the start logs in once; the code leaves the address, and does not work again', async () => {
@@ -83,7 +84,7 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     rig.kubectl(['label', 'node', '--all', 'pool=web']);
     rig.apply(set('web', { maxPods: 150 }));
     await eventually('all nodes are active', async () => (await count(page, 'active')) === 3);
-    const active = listed().filter(({ status }) => status?.config?.active !== undefined);
+    const active = listed().filter(({ status }) => status?.config?.active?.configMap !== undefined);
     expect(active).toHaveLength(3);
     expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe('4');
     expect(await page.getByRole('row', { name: /^node-1 active/ }).innerText()).toContain('web');
@@ -113,6 +114,31 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Reset to local');
+  });
+
+  test('/ finds nodes, g and a letter go to a page, ? explains the signs, and none of them where one types', async () => {
+    await open('sets');
+    await page.keyboard.press('/');
+    await page.getByRole('searchbox').and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('gs/?');
+    await page.getByText('No node matches these filters.').waitFor();
+    expect(new URL(page.url()).searchParams.get('q')).toBe('gs/?');
+    await page.getByRole('searchbox').fill('');
+    await page.getByRole('grid').focus();
+    for (const [letter, name] of [
+      ['s', 'Sets'],
+      ['c', 'Configs'],
+      ['f', '3 nodes'],
+    ] as const) {
+      await page.keyboard.type(`g${letter}`);
+      await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+    }
+    await page.keyboard.press('?');
+    const legend = page.getByRole('dialog', { name: 'Keys and signs' });
+    await legend.getByText('its agent has stopped reporting').waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await legend.waitFor({ state: 'detached' });
   });
 
   test('a node shows its configs, and the difference of any two by meaning with its impact', async () => {
@@ -347,6 +373,39 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await other.context().close();
   });
 
+  test.each([
+    ['redirects to its login', 302, 'operator-a'],
+    ['answers 401, as oauth2-proxy does where JSON is asked for', 401, 'operator-b'],
+  ])(
+    'a proxy logs people in, renews tokens under an open page, and when it %s the page asks to log in again',
+    async (_name, status, person) => {
+      const behind = await rig.dashboard('--trust-proxy-header=Authorization');
+      const proxy = await startProxy(behind.url, status);
+      onTestFinished(() => proxy.close());
+      proxy.login.token = rig.token(person, 'relet:viewer');
+      const other = await rig.page({ ...behind, url: proxy.url }, { expected: /40[13]|ERR_/ });
+      await other.goto(`${proxy.url}nodes/node-1`);
+      await other.getByText('relet describe node-1').waitFor();
+      await other.getByText(`system:serviceaccount:default:${person}`).first().waitFor();
+      expect(await other.getByRole('button', { name: 'Log out' }).count()).toBe(0);
+      proxy.login.token = rig.kubectl(['create', 'token', person, '--duration=30m']).trim();
+      proxy.endConnections();
+      await other.getByText('live', { exact: true }).waitFor();
+      proxy.login.token = undefined;
+      proxy.endConnections();
+      await other.getByRole('heading', { name: 'Log in again' }).waitFor();
+      expect(await other.getByText('node-1').count()).toBe(0);
+      proxy.login.token = rig.kubectl(['create', 'token', person]).trim();
+      await other.getByRole('button', { name: 'Log in' }).click();
+      await other.getByText('relet describe node-1').waitFor();
+      proxy.login.token = 'of-an-issuer-that-the-api-server-does-not-know';
+      await other.reload();
+      await other.getByText('The API server does not accept the token that the proxy').waitFor();
+      expect(await axeFindings(other)).toEqual([]);
+      await other.context().close();
+    },
+  );
+
   test('while the API server hangs or is away the data is shown as old and nothing can be changed, and continues when it is back; who is gone has to log in', async () => {
     // A browser logs each answer of 400 and more on its console: no page whose console is read asks the server meanwhile.
     const other = await rig.viewerPage(dashboard, 'leaver', /40[13]|50[0234]/);
@@ -470,27 +529,50 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     'nowhere',
   ];
 
-  test.each(['light', 'dark'] as const)('axe finds nothing serious on any page, %s', async (colorScheme) => {
+  test.each(['light', 'dark'] as const)('axe finds nothing on any page, %s', async (colorScheme) => {
     await page.emulateMedia({ colorScheme });
     for (const path of pages) {
       await open(path);
       // The dark page differs only in its colours.
-      expect(await seriousProblems(page, colorScheme === 'dark' ? ['color-contrast'] : undefined), path).toEqual([]);
+      expect(await axeFindings(page, colorScheme === 'dark' ? ['color-contrast'] : undefined), path).toEqual([]);
     }
   });
 
   test('from a phone to a wall nothing is wider than the screen, and the navigation shows all pages', async () => {
     const hidden =
       "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('header nav'))";
-    for (const path of pages) {
-      await open(path);
-      for (const width of [360, 390, 768, 1280, 1440, 2560]) {
-        await page.setViewportSize({ width, height: 740 });
-        expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(width);
-        expect(await page.evaluate(hidden), path).toBe(0);
+    try {
+      for (const path of pages) {
+        await open(path);
+        for (const width of [360, 390, 768, 1280, 1440, 2560]) {
+          await page.setViewportSize({ width, height: 740 });
+          expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(width);
+          expect(await page.evaluate(hidden), path).toBe(0);
+        }
       }
+    } finally {
+      // The tests after this one read what a phone does not show.
+      await page.setViewportSize({ width: 1280, height: 800 });
     }
-    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  test('the error is on the screen beside the state from 1280 pixels on', async () => {
+    const name = 'ip-10-0-0-1.eu-central-1.compute.internal';
+    rig.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name } });
+    const admin = clientFor(rig.lab.kubeconfig);
+    const status = { config: { error: 'the kubelet kept crashing with the assigned config' } };
+    await eventually('the controller has made its NodeConfig', () =>
+      admin.patch(nodeConfigs, { name, subresource: 'status' }, { status }, { as: 'merge' }),
+    );
+    admin.close();
+    await open('');
+    await page.getByRole('row', { name: /^ip-10-.*the kubelet kept crashing/ }).waitFor();
+    const [grid, error] = await Promise.all(
+      [page.getByRole('grid'), page.getByRole('columnheader', { name: 'Error' })].map((one) => one.boundingBox()),
+    );
+    expect(error!.x + error!.width).toBeLessThanOrEqual(grid!.x + grid!.width);
+    rig.kubectl(['delete', 'node', name]);
+    await page.getByRole('heading', { name: '3 nodes', exact: true, level: 1 }).waitFor();
   });
 
   test('after hundreds of nodes changed at once, the counts are those of kubectl', async () => {
@@ -499,16 +581,17 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await forEachNode((name) => addNode(admin, name));
     for (let round = 1; round <= 3; round++) await forEachNode((name, at) => report(admin, name, (at + round) % 3 > 0));
     admin.close();
-    const isActive = ({ status }: ReturnType<typeof listed>[number]) =>
-      status?.config?.active !== undefined && status.config.lastKnownGood !== undefined;
+    const refersTo = (which: string) => (node: ReturnType<typeof listed>[number]) =>
+      node.status?.config?.[which]?.configMap !== undefined;
     await page.getByRole('heading', { name: '203 nodes', exact: true, level: 1 }).waitFor();
     await eventually('the page shows what kubectl shows', async () => {
       const all = listed();
-      const active = all.filter(isActive);
+      const changed = all.filter(refersTo('active'));
+      const active = changed.filter(refersTo('lastKnownGood'));
       expect(all).toHaveLength(203);
       expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('203 nodes');
       expect(await count(page, 'active')).toBe(active.length);
-      expect(await count(page, 'trial')).toBe(all.length - active.length);
+      expect(await count(page, 'trial')).toBe(changed.length - active.length);
     });
   });
 
@@ -526,6 +609,39 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     expect(rig.problems).toEqual([]);
   });
 });
+
+/** Stand-in for an OIDC proxy: it adds the token of the person who is logged in; without one it answers with this status. */
+async function startProxy(upstream: string, status: number) {
+  const login: { token: string | undefined } = { token: undefined };
+  const server = createServer((request, response) => {
+    if (login.token === undefined) {
+      response.writeHead(status, { location: '/oauth2/start', 'content-type': 'application/json' }).end('{}');
+      return;
+    }
+    const headers = { ...request.headers, authorization: `Bearer ${login.token}` };
+    const passed = httpRequest(new URL(request.url ?? '/', upstream), { method: request.method ?? 'GET', headers });
+    passed.on('response', (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      response.flushHeaders();
+      answer.pipe(response);
+    });
+    passed.on('error', () => response.destroy());
+    response.on('close', () => passed.destroy());
+    request.pipe(passed);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    login,
+    endConnections: () => server.closeAllConnections(),
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
 
 const names = Array.from({ length: 200 }, (_, at) => `many-${at}`);
 

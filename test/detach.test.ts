@@ -1,12 +1,10 @@
 /** Attached mode for an operator: `relet detach`, and the GPUs that a reload of systemd may take. The test plays the agents. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { detachAnnotation, type NodeConfig, type NodeConfigObjectStatus, nodeConfigs } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
-import { readPlain } from '../src/config/plain-document.js';
 import { nodes, pods } from '../src/kube/resource-type.js';
 import { watchLoop } from '../src/kube/watch.js';
+import { define } from './definitions.js';
 import { OperatorCluster } from './operator-rig.js';
 
 interface Pod extends KubeObject {
@@ -20,9 +18,7 @@ const exact = { configMap: { ...configMap, uid: 'u', resourceVersion: '1' } };
 
 beforeAll(async () => {
   cluster = await OperatorCluster.start();
-  const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
-  const file = join(import.meta.dirname, '../deploy/base/nodeconfigs.relet.dev.yaml');
-  await cluster.admin.create(definitions, {}, readPlain(readFileSync(file, 'utf8')) as object);
+  await define(cluster.admin, 'nodeconfigs');
   await node('node-1', { driver: 'systemd', config: { assigned: exact, active: exact, lastKnownGood: exact } });
   await node('node-2', { driver: 'process', config: {} });
   await node('gpu-1', { driver: 'systemd', config: {} }, { 'nvidia.com/gpu': '4', pods: '110' });

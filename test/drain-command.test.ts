@@ -144,6 +144,6 @@ describe('a command that drains a node', () => {
     await refuseDrains(rig.session, ['node-1']);
     const taints = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
     await rig.client.patch(nodes, { name: 'node-1' }, { spec: { taints } }, { as: 'merge' });
-    await expect(refuseDrains(rig.session, ['node-1'])).rejects.toThrow('maintenance on node-1: Karpenter has it');
+    await expect(refuseDrains(rig.session, ['node-1'])).rejects.toThrow('maintenance on node-1: claimed by Karpenter');
   });
 });

@@ -9,10 +9,13 @@ import * as conditionReasons from '../src/api/condition-reasons.js';
 import {
   bootReasons,
   type ConditionReason,
+  expiryReasons,
   okReasons,
   owedReasons,
   trialReasons,
+  trustReasons,
   unitReasons,
+  unsignedReasons,
   upgradeReasons,
 } from '../src/api/condition-reasons.js';
 import { configErrors } from '../src/api/config-error.js';
@@ -55,10 +58,19 @@ describe('docs/errors.md', () => {
       ),
       row('`BootRisk` True', bootReasons.crashed),
       row('`BootRisk` False', bootReasons.none),
+      row('`TrustFileUsable` True', trustReasons.read),
+      row('`TrustFileUsable` False', trustReasons.unusable),
+      row('`SignatureExpired` True', expiryReasons.expired),
+      row('`SignatureExpired` False', expiryReasons.none),
+      row('`UnsignedAccepted` True', unsignedReasons.accepted),
+      row('`UnsignedAccepted` False', unsignedReasons.none),
     ];
     const fromPage = rows
       .filter(
-        (cells) => /ConfigOK|OnTrial|ActionOwed|UpgradeRisk|UnitOK|BootRisk/.test(cells[1] ?? '') && cells.length === 3,
+        (cells) =>
+          /ConfigOK|OnTrial|ActionOwed|UpgradeRisk|UnitOK|BootRisk|TrustFileUsable|SignatureExpired|UnsignedAccepted/.test(
+            cells[1] ?? '',
+          ) && cells.length === 3,
       )
       .map(([reason, ...cells]) => [code(reason), ...cells]);
     expect(fromPage).toEqual(fromCode);

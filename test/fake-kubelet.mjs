@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 /**
  * A real process that behaves as its config orders, for tests of the process in front of it. Comment lines of the config
- * file are orders: `# exit 1` (at start), `# die 200 1` (after 200 ms, with code 1), `# unhealthy`, `# ignore SIGTERM`,
+ * file, or of its drop-ins, are orders: `# exit 1` (at start), `# die 200 1` (after 200 ms, with code 1), `# unhealthy`, `# ignore SIGTERM`,
  * `# needs PATH` (exits 1 at start where that is missing), `# refuse WORDS` (what it says when it is only asked, with its
  * lock in a place that cannot be). Each start, question and signal is one line of JSON in the file FAKE_KUBELET_LOG.
  * Why it exits is in the file FAKE_KUBELET_ERRORS, or on standard error. As for a kubelet, the last of two equal flags counts.
  */
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 
 const args = process.argv.slice(2);
 const say = (line) => appendFileSync(process.env.FAKE_KUBELET_LOG ?? '/dev/null', `${JSON.stringify(line)}\n`);
@@ -19,8 +20,11 @@ if (args.includes('--version')) {
   process.exit(0);
 }
 const flag = (name) => args.findLast((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3);
+const configDir = flag('config-dir');
+const dropIns = configDir ? readdirSync(configDir).filter((name) => name.endsWith('.conf')) : [];
 const configFile = flag('config');
-const config = configFile === undefined ? '' : readFileSync(configFile, 'utf8');
+const files = [...(configFile ? [configFile] : []), ...dropIns.sort().map((name) => join(configDir, name))];
+const config = files.map((file) => readFileSync(file, 'utf8')).join('\n');
 const order = (name) => new RegExp(`^# ${name} ?(.*)$`, 'm').exec(config)?.[1]?.split(' ');
 
 const lock = flag('lock-file');

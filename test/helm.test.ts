@@ -82,7 +82,7 @@ describe.skipIf(helmHere.isMissing)(`what Helm makes of the charts${helmHere.not
     const policy = { apiVersion: 'relet.dev/v1alpha1', kind: 'FieldPolicy', allow: ['maxPods'] };
     expect(parse(secret.stringData['field-policy.yaml']!)).toEqual(policy);
     const pod = podOf(objects, 'DaemonSet');
-    expect(pod.containers[0].args).toContain('--field-policy=/etc/relet/field-policy.yaml');
+    expect(pod.containers[0].args).toContain('--field-policy=/etc/relet-field-policy/field-policy.yaml');
     expect(pod.containers[0].volumeMounts.map(({ mountPath }) => mountPath)).toContain('/etc/eks');
     expect(pod.volumes.map(({ hostPath }) => hostPath?.path)).toContain('/etc/eks');
   });
@@ -97,6 +97,30 @@ describe.skipIf(helmHere.isMissing)(`what Helm makes of the charts${helmHere.not
     ]);
     expect(pod.volumes).toEqual([
       { name: 'webhook-token', secret: { secretName: 't' } },
+      { name: 'webhook-ca', configMap: { name: 'c' } },
+    ]);
+  });
+
+  test('Prometheus, for analyses, is the same beside a webhook', async () => {
+    const values = [
+      'prometheus.url=https://p',
+      'prometheus.tokenSecret=t',
+      'webhook.url=https://w',
+      'webhook.caConfigMap=c',
+    ];
+    const pod = podOf(await template('relet', ...values.map((value) => `controller.${value}`)), 'Deployment');
+    expect(pod.containers[0].args.slice(-4)).toEqual([
+      '--prometheus-url=https://p',
+      '--prometheus-token-file=/etc/relet/prometheus-token/token',
+      '--webhook-url=https://w',
+      '--webhook-ca-file=/etc/relet/webhook-ca/ca.crt',
+    ]);
+    expect(pod.containers[0].volumeMounts.map(({ mountPath }) => mountPath)).toEqual([
+      '/etc/relet/prometheus-token',
+      '/etc/relet/webhook-ca',
+    ]);
+    expect(pod.volumes).toEqual([
+      { name: 'prometheus-token', secret: { secretName: 't' } },
       { name: 'webhook-ca', configMap: { name: 'c' } },
     ]);
   });

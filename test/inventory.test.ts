@@ -131,9 +131,9 @@ const look = (...args: string[]) =>
   ]);
 
 describe('a fleet without agents, some of whose kubelets do not answer as kubelets', () => {
-  test('nodes that could not be read are counted and named with the reason, and the others are shown', async () => {
+  test('nodes that could not be read are counted and named with the reason, the others are shown, and it exits with 2', async () => {
     const { status, stdout } = await look('-o', 'json');
-    expect(status).toBe(0);
+    expect(status).toBe(2);
     const found = JSON.parse(stdout) as Inventory;
     expect(found.nodes).toBe(4);
     const reasons = Object.fromEntries(found.unread.map(({ name, reason }) => [name, reason]));

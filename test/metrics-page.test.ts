@@ -25,7 +25,25 @@ const cordoned = new Map([
   ['node-1', { set: 'gpu', sinceSeconds: 200 }],
   ['node-2', { set: 'gpu', sinceSeconds: 100 }],
 ]);
-const ofController = controllerMetrics({ ...newControllerCounters(), sets: new Map([['gpu', {}]]), cordoned }, true);
+const group = { nodes: 5, worse: 4, before: 1, after: 2 };
+const signal = { name: 'podStartSeconds', kind: 'level', outcome: 'Worse', effect: 0.5, worseBy: 0.25 } as const;
+const analyzed = {
+  updateRevision: 'r',
+  analyses: [
+    {
+      revision: 'r',
+      attempt: 1,
+      wave: 2,
+      state: 'Done' as const,
+      outcome: 'Worse' as const,
+      signals: [{ ...signal, p: 0, alpha: 0.05, spread: 0.1, canaries: group, controls: group }],
+    },
+  ],
+};
+const ofController = controllerMetrics(
+  { ...newControllerCounters(), sets: new Map([['gpu', analyzed]]), cordoned },
+  true,
+);
 
 interface Alert {
   alert: string;
@@ -41,6 +59,11 @@ test.each([
   const metrics = [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)$/gm)];
   expect(metrics.length).toBeGreaterThan(5);
   expect(rows(heading)).toEqual(metrics.map(([, name, help, type]) => `| \`${name}\` | ${type} | ${help} |`));
+});
+
+test('the newest analysis of a set has its outcome and its effects', () => {
+  expect(ofController).toContain('relet_set_analysis_outcome{set="gpu",wave="2",outcome="Worse"} 1\n');
+  expect(ofController).toContain('relet_set_analysis_effect{set="gpu",signal="podStartSeconds"} 0.5\n');
 });
 
 test('nodes that are cordoned are counted for each set, without their names', () => {

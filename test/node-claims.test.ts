@@ -94,7 +94,7 @@ describe('a set leaves a node to another system, names it, and catches up when i
     await applied(rig);
     await rig.untilReason('gpu', 'RolloutComplete', 5000);
     expect(await messageOf(rig, 'node-0')).toBe(
-      'self-node-remediation of medik8s has its Lease (medik8s-leases/node-node-0)',
+      'self-node-remediation of medik8s holds its Lease (medik8s-leases/node-node-0)',
     );
     await rig.until('node-0 is updated', async () => (await rig.set('gpu')).status?.updatedNodes === 2, 60_000);
   });
@@ -116,7 +116,7 @@ describe('a set leaves a node to another system, names it, and catches up when i
     );
     await applied(rig);
     await rig.untilReason('gpu', 'RolloutComplete', 5000);
-    expect(await messageOf(rig, 'node-0')).toBe('Karpenter has it (taint karpenter.sh/disrupted)');
+    expect(await messageOf(rig, 'node-0')).toBe('claimed by Karpenter (taint karpenter.sh/disrupted)');
     expect(await messageOf(rig, 'node-1')).toBe('MaintenanceInProgress is True (KernelPatch)');
     await rig.client.patch(nodes, { name: 'node-0' }, { spec: { taints: null } }, { as: 'merge' });
     await rig.setReady('node-1', true);

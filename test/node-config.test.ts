@@ -1,27 +1,21 @@
 /** A node whose reference is a NodeConfig: the embedded server with the real definition, an agent in between the two worlds. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { NodeConfigSource } from '../src/api/config-ref.js';
 import { configLabel, type NodeConfig, nodeConfigs, unsetAnnotations } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
-import { readPlain } from '../src/config/plain-document.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { nodes } from '../src/kube/resource-type.js';
 import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
+import { define, definitions } from './definitions.js';
 import { eventually } from './eventually.js';
 
-const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
 const roles = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' };
 const bindings = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterrolebindings' };
 const labels = { [configLabel]: 'true' };
 
-const definition = () =>
-  readPlain(readFileSync(join(import.meta.dirname, '../deploy/base/nodeconfigs.relet.dev.yaml'), 'utf8')) as KubeObject;
-
 async function install(admin: KubeClient): Promise<void> {
-  await admin.create(definitions, {}, definition());
+  await define(admin, 'nodeconfigs');
   const rules = [
     {
       apiGroups: ['relet.dev'],
@@ -214,7 +208,7 @@ describe('changing from one reference to the other', () => {
     await rig.admin.delete(definitions, { name: 'nodeconfigs.relet.dev' });
     await rig.until('the Node reports instead', () => rig.config?.active?.configMap?.name === 'one');
     await untilNodeCondition(rig, 'passing all checks');
-    expect(rig.node.log()).toContain('the API serves NodeConfigs no longer, and one was followed here');
+    expect(rig.node.log()).toContain('the API no longer serves NodeConfigs, and this node followed one');
     expect(rig.node.starts()).toHaveLength(2);
 
     await rig.node.stop();
@@ -296,7 +290,7 @@ describe('the definition', () => {
     ['a short sha256', source('n', { sha256: 'abc' }), 'spec.configSource.configMap.sha256: Invalid value'],
   ])('refuses %s', async (_name, spec, message) => {
     const rig = await createClusterRig({ boot: false });
-    await rig.admin.create(definitions, {}, definition());
+    await define(rig.admin, 'nodeconfigs');
     await expect(makeNodeConfig(rig.admin, spec)).rejects.toThrow(message);
   });
 });

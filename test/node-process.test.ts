@@ -49,7 +49,7 @@ describe('relet kubelet', () => {
     await until('started', () => second.starts().length === 2, second.output);
     expect(isAlive(orphan!.pid)).toBe(false);
     expect(isAlive(second.starts()[1]!.pid)).toBe(true);
-    expect(second.output()).toContain('kubelet of an earlier relet stopped');
+    expect(second.output()).toContain('stopped kubelet of an earlier relet');
   });
 
   test('a kubelet that starves the service manager’s watchdog again and again is rolled back', async () => {

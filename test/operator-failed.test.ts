@@ -18,7 +18,7 @@ describe('a change that a node does not take', () => {
     const { status, stdout, stderr } = await cluster.relet('set -l pool=blue maxPods=98 --yes');
     expect(status).toBe(1);
     expect(stdout).toMatch(
-      /^b-2: rejected: the kubelet would accept the assigned config and exit.*\n {4}port 10250 is taken$/m,
+      /^b-2: rejected: the kubelet would accept the assigned config and then exit at startup\n {4}port 10250 is taken$/m,
     );
     expect(stdout).toMatch(/^Done \(1\): b-1\nFailed \(1\): b-2\nNot changed \(1\): b-3$/m);
     expect(stderr).toContain("'relet undo b-2' takes the change back");

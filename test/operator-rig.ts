@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, type ConfigErrorReason } from '../src/api/config-error.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../src/api/config-ref.js';
-import { pinnedByFlagsAnnotation } from '../src/api/node-annotations.js';
+import { causeAnnotation, causeText, pinnedByFlagsAnnotation } from '../src/api/node-annotations.js';
 import { configNamespace } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
 import { betaError } from '../src/api/upstream-words.js';
@@ -308,11 +308,11 @@ export class PlayedNode {
     });
   }
 
-  /** With the event that has the cause, as a relet sends it that does not report it in its status. */
+  /** With its cause, which belongs to this error and this config. */
   async #fail(reason: ConfigErrorReason, status: NodeConfigStatus): Promise<void> {
-    const error = betaError(new ConfigError(reason, ''));
-    const { namespace, name, uid, resourceVersion, kubeletConfigKey } = status.assigned!.configMap!;
-    const config = `/api/v1/namespaces/${namespace}/configmaps/${name}, UID: ${uid}, ResourceVersion: ${resourceVersion}, KubeletConfigKey: ${kubeletConfigKey}`;
+    const failed = { ...status, error: betaError(new ConfigError(reason, '')) };
+    const annotations = { [causeAnnotation]: causeText(failed, 'port 10250 is taken') };
+    await this.#cluster.admin.patch(nodes, { name: this.name }, { metadata: { annotations } }, { as: 'merge' });
     await this.#cluster.admin.create(
       events,
       { namespace: 'default' },
@@ -323,11 +323,11 @@ export class PlayedNode {
         involvedObject: { kind: 'Node', name: this.name, uid: this.name },
         type: 'Warning',
         reason: reason === 'StartWouldFail' ? 'KubeletConfigRejected' : 'KubeletConfigRolledBack',
-        message: `${config}: ${error}: port 10250 is taken`,
+        message: failed.error,
         lastTimestamp: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
       },
     );
-    await this.report({ ...status, error });
+    await this.report(failed);
   }
 }
 

@@ -162,6 +162,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           + 77
           Risk: The youngest pods beyond the new limit fail with OutOfpods, and a
           rollback does not bring them back.
+          Watch, at once: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu
 
       Impact: kubelet restart. The effect on running pods is not known.
       "
@@ -186,11 +187,13 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           + 5
           Risk: Lowered below what runs, the youngest pods fail with OutOfpods. Raised
           beyond the pod CIDR, new pods get no address.
+          Watch, at once: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu
       containerLogMaxFiles  restart
           - 5
           + 9
           Risk: Lowered, older files are deleted at the next rotation and cannot be
           read back.
+          Watch, at once: evictions, ioPressure
 
       Impact: kubelet restart. The effect on running pods is not known.
 
@@ -200,11 +203,13 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           + 5
           Risk: The youngest pods beyond the new limit fail with OutOfpods, and a
           rollback does not bring them back.
+          Watch, at once: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu
       containerLogMaxFiles  restart
           - 5
           + 9
           Risk: Lowered, older files are deleted at the next rotation and cannot be
           read back.
+          Watch, at once: evictions, ioPressure
 
       Impact: kubelet restart. The effect on running pods is not known.
       configmap/kubelet-config-########## created (dry run) in namespace relet-system
@@ -222,6 +227,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           named the old way. Only a reboot clears both.
           Risk: Different drivers fail every new pod. Kubelets from 1.28 can take the
           driver from the runtime and then ignore this field.
+          Watch, at once: lostReady, restarts, podStartSeconds, oomKills
 
       Impact: reboot. A drain and a reboot: what the old value left in the kernel or
       the runtime is not undone by a restart.
@@ -240,7 +246,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
     `);
     expect(await look(['wait', 'b-3', '--for=ok'])).toMatchInlineSnapshot(`
       "relet: b-3 will not reach 'ok': rejected: the kubelet would accept the assigned
-      config and exit at its start; see 'relet describe b-3'
+      config and then exit at startup (port 10250 is taken); see 'relet describe b-3'
       "
     `);
   });

@@ -206,7 +206,7 @@ describe.skipIf(missing.length > 0)(
       expect(isAlive(orphan!)).toBe(true);
       const second = run(node);
       await untilStatus(rig, second, { lastKnownGood: names('good') });
-      expect(second.output()).toContain(`kubelet of an earlier relet stopped pid=${orphan}`);
+      expect(second.output()).toContain(`stopped kubelet of an earlier relet pid=${orphan}`);
       expect(kubeletsOf(node)).toHaveLength(1);
       expect(isAlive(orphan!)).toBe(false);
     });
@@ -277,7 +277,7 @@ describe.skipIf(cannotAdopt.length > 0)(
 
       const started = run(node, gate);
       await eventually('kubelet is healthy', () => expect(started.output()).toContain('kubelet is healthy'));
-      expect(started.output()).toContain('adopted what a kubelet left here');
+      expect(started.output()).toContain('adopted checkpoints of a kubelet');
       expect(ranWith(started)[0]).toBe(
         join(
           node.dir,

@@ -463,7 +463,11 @@ describe('relet rollout rehearse', () => {
       /unknown field spec.strategy.maxUnavailible/,
     ],
     ['a field of another type', { strategy: { waves: 'hello' } }, /spec.strategy.waves: .* must be of type array/],
-    ['two configs', { config: { overlay: {}, whole: {} } }, /exactly one of overlay, whole and configMap must be set/],
+    [
+      'two configs',
+      { config: { overlay: {}, whole: {} } },
+      /exactly one of overlay, whole, configMap and signed must be set/,
+    ],
   ])('says what an API server would say of %s', (_name, spec, message) => {
     const wrong = { ...setWith(), spec: { ...setWith().spec, ...spec } };
     const words = ['rollout', 'rehearse', '-', '--count', '3'];

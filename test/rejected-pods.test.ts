@@ -9,7 +9,7 @@ const namespace = 'default';
 async function createPod(rig: ClusterRig, name: string): Promise<void> {
   const spec = { nodeName, containers: [{ name: 'web', image: 'web' }] };
   await rig.admin.create(pods, { namespace }, { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace }, spec });
-  await setStatus(rig, name, { phase: 'Running' });
+  await setStatus(rig, name, { phase: 'Running', startTime: '2020-01-01T00:00:00Z' });
 }
 
 const setStatus = ({ admin }: ClusterRig, name: string, status: object) =>
@@ -17,7 +17,7 @@ const setStatus = ({ admin }: ClusterRig, name: string, status: object) =>
 
 const outOfPods = { phase: 'Failed', reason: 'OutOfpods', message: 'Pod was rejected: too many' };
 
-test('a pod that ran and is rejected after the restart becomes a warning, and one that failed before does not', async () => {
+test('a pod that ran and is rejected after the restart is reported while that config runs, one that failed before is not', async () => {
   const rig = await createClusterRig({ through: 'NodeConfig' });
   for (const name of ['ran', 'failed-before']) await createPod(rig, name);
   await setStatus(rig, 'failed-before', outOfPods);
@@ -25,7 +25,21 @@ test('a pod that ran and is rejected after the restart becomes a warning, and on
   await rig.point('fewer');
   await rig.until('active', () => rig.config?.active !== undefined);
   await setStatus(rig, 'ran', outOfPods);
-  const warnings = () => (rig.seen?.status as NodeConfigObjectStatus | undefined)?.warnings ?? [];
-  await rig.node.advanceUntil('a warning', () => warnings().length > 0);
-  expect(warnings()).toEqual(['pod default/ran was rejected by the kubelet after its restart: OutOfpods: too many']);
+  const status = () => (rig.seen?.status ?? {}) as NodeConfigObjectStatus;
+  await rig.node.advanceUntil('a warning', () => status().warnings !== undefined);
+  expect(status().warnings).toEqual([
+    'pod default/ran was rejected by the kubelet after its restart: OutOfpods: too many',
+  ]);
+  const { rejectedPods } = status();
+  expect(rejectedPods).toMatchObject({ count: 1, names: ['default/ran'] });
+  // The next kubelet with this config does not reject it again.
+  await rig.node.stop();
+  rig.node.boot();
+  await rig.node.passTrial();
+  await rig.until('passed', () => rig.config?.lastKnownGood !== undefined);
+  expect(status().rejectedPods).toEqual(rejectedPods);
+  await rig.createConfigMap('more', { kubelet: rig.node.config('maxPods: 100') });
+  await rig.point('more');
+  await rig.until('the next config', () => rig.config?.active?.configMap?.name === 'more');
+  expect(status().rejectedPods).toBeUndefined();
 });

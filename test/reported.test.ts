@@ -6,7 +6,8 @@ import { systemProcesses } from '../src/proc.js';
 import { createClusterRig } from './cluster-rig.js';
 import { createRig, type Rig } from './rig/process-node.js';
 
-const shown = (rig: Rig) => readHostStatus(rig.dir, rig.state, systemProcesses, realFiles);
+const shown = (rig: Rig) =>
+  readHostStatus(rig.dir, rig.state, { host: systemProcesses, files: realFiles, clock: rig.clock });
 
 test('a node without an API has something to report and has never reported it', async () => {
   const rig = await createRig();

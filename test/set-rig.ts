@@ -7,7 +7,8 @@ import { refOf } from '../src/api/config-ref.js';
 import { readClaim } from '../src/api/node-annotations.js';
 import { isUnset, type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
 import { type NodeConfigSet, type NodeConfigSetSpec, nodeConfigSets } from '../src/api/node-config-set.js';
-import type { KubeObject } from '../src/api/object.js';
+import type { ConfigMap } from '../src/api/object.js';
+import { observeRequestOf } from '../src/api/observe.js';
 import { isNotFound } from '../src/api/status.js';
 import { rfc3339 } from '../src/clock.js';
 import { runController } from '../src/controller/controller.js';
@@ -30,7 +31,9 @@ const rigUser = 'system:anonymous';
 
 export class SetRig {
   /** Behaviour of a node with the text of a config; `works` unless a test sets another. */
-  behaviour: (node: string, text: string) => Behaviour = () => 'works';
+  behaviour: (node: string, text: string, configMap: ConfigMap) => Behaviour = () => 'works';
+  /** Answer of a node to an analysis; undefined: it does not answer. */
+  observed: (node: string, isChanged: boolean) => unknown = () => undefined;
   /** Notice sender of the controller that is started next. */
   sendNotice: SendNotice | undefined;
   readonly counters = newControllerCounters();
@@ -140,7 +143,22 @@ export class SetRig {
   }
 
   async answer(): Promise<void> {
-    for (const object of await this.nodeConfigs()) await this.#answerOne(object);
+    for (const object of await this.nodeConfigs()) {
+      await this.#answerOne(object);
+      await this.#observe(object);
+    }
+  }
+
+  async #observe(object: NodeConfig): Promise<void> {
+    const request = observeRequestOf(object);
+    const { name, annotations } = object.metadata;
+    const isDue = request !== undefined && Date.parse(request.after[1]) <= this.clock.now();
+    if (!isDue || object.status?.observed?.id === request.id) return;
+    const isChanged = request.id.split('/')[1] === readClaim(annotations?.['relet.dev/claim'])?.revision;
+    const signals = this.observed(name, isChanged);
+    const place = { name, subresource: 'status' };
+    const status = { observed: { id: request.id, signals } };
+    if (signals !== undefined) await this.client.patch(nodeConfigs, place, { status }, { as: 'merge' });
   }
 
   async #answerOne(object: NodeConfig): Promise<void> {
@@ -158,7 +176,7 @@ export class SetRig {
     const text = await this.#text(ref.namespace, ref.name);
     if (text === undefined) return;
     const exact = { configMap: { ...ref, uid: text.uid, resourceVersion: text.resourceVersion } };
-    const behaviour = this.behaviour(name, text.text);
+    const behaviour = this.behaviour(name, text.text, text.configMap);
     if (behaviour === 'silent' || sinceMs < 2000) return;
     const old = before.lastKnownGood === undefined ? {} : { lastKnownGood: before.lastKnownGood };
     const running = before.lastKnownGood === undefined ? {} : { active: before.lastKnownGood };
@@ -189,7 +207,13 @@ export class SetRig {
       message: 'modelled',
       lastTransitionTime: known?.lastTransitionTime ?? rfc3339(this.clock.now()),
     };
-    const next = { observedGeneration: generation, ...status, conditions: [...others, condition] };
+    const observed = object.status?.observed;
+    const next = {
+      observedGeneration: generation,
+      ...status,
+      ...(observed && { observed }),
+      conditions: [...others, condition],
+    };
     const { observedGeneration, config, trial, conditions } = object.status ?? {};
     if (
       JSON.stringify([
@@ -205,11 +229,9 @@ export class SetRig {
 
   async #text(namespace: string, name: string) {
     try {
-      const { metadata, data } = await this.client.get<KubeObject & { data: Record<string, string> }>(configMaps, {
-        namespace,
-        name,
-      });
-      return { text: data.kubelet!, uid: metadata.uid!, resourceVersion: metadata.resourceVersion! };
+      const configMap = await this.client.get<ConfigMap>(configMaps, { namespace, name });
+      const { metadata, data } = configMap;
+      return { text: data!.kubelet!, uid: metadata.uid!, resourceVersion: metadata.resourceVersion!, configMap };
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;

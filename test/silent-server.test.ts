@@ -1,15 +1,12 @@
 /** An API server that hangs: commands that follow it report since when, and that it answers again, and then continue. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { nodeConfigSets } from '../src/api/node-config-set.js';
+import { define } from './definitions.js';
 import { OperatorCluster } from './operator-rig.js';
 import { type Program, startRelet } from './program.js';
 
 let cluster: OperatorCluster;
 const commands: Program[] = [];
-const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
 
 beforeAll(async () => {
   cluster = await OperatorCluster.start();
@@ -33,10 +30,7 @@ test('get -w, wait and rollout status -w report since when a stopped API server 
   await get.printed(/^alpha .* kubelet-config-/m);
   const wait = follow('wait', 'alpha', '--for=active', '--timeout=5m', '-v', '6');
   await wait.printed(/watch=true.* 200 in/);
-  const definition = parse(
-    readFileSync(join(import.meta.dirname, '../deploy/base/nodeconfigsets.relet.dev.yaml'), 'utf8'),
-  );
-  await cluster.admin.create(definitions, {}, definition);
+  await define(cluster.admin, 'nodeconfigsets');
   const spec = { selector: { matchLabels: { pool: 'blue' } }, config: { overlay: { maxPods: 77 } } };
   const metadata = { name: 'blue' };
   const kind = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfigSet' };

@@ -57,8 +57,17 @@ describe('schedules of faults', () => {
     }
   });
 
+  test('some hosts require signatures, and some of their configs are not signed', () => {
+    const schedules = Array.from({ length: 50 }, (_, index) => makeSchedule(`any-${index}`));
+    const actions = schedules.flatMap((one) => (one.isSigned ? one.actions : []));
+    const configs = actions.flatMap((one) => (one.kind === 'roll-out' ? [one.config] : []));
+    expect(new Set(configs.map((one) => one.class))).toContain('foreign');
+    expect(configs.some((one) => one.isRenewed)).toBe(true);
+  });
+
   test('two runs with the same seed give the same history, and nothing is taken from the system', async () => {
-    // The first run also makes what needs the system once: a signing key.
+    // Its configs are signed. The first run also makes what needs the system once: a key of the API server.
+    expect(makeSchedule('same').isSigned).toBe(true);
     const first = await simulate(makeSchedule('same'), manifests);
     const used: string[] = [];
     const clear = setTraps((name) => used.push(name));
@@ -120,6 +129,11 @@ describe('the model', () => {
         { atMs: 20, kind: 'start', node, domain: 'c1-1.crashing.test', isWhole: true },
         { atMs: 100_000, kind: 'heal' },
       ],
+    ],
+    [
+      'a start with a config that nobody signed',
+      9,
+      [...good, { atMs: 40, kind: 'start', node, domain: 'c1-2.foreign.test', isWhole: true }],
     ],
     ['half a config', 3, [{ atMs: 20, kind: 'start', node, domain: 'c1-1.good.test', isWhole: false }]],
     [

@@ -189,6 +189,9 @@ describeOnSystemd('relet agent', (machine) => {
     await node.start(`--import=${wrapper}`);
     await node.until('attached', () => node.status?.driver === 'systemd');
     await node.untilKept('good');
+    // The config of the records is kept before the kubelet is restarted with it.
+    await node.until('restarted', () => node.rig.starts().length > starts);
+    await node.untilActive('good');
     expect(node.rig.starts().length - starts).toBe(1);
     await edit(wrapped);
     await node.stop();

@@ -4,7 +4,7 @@
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Exit, StartedConfig } from '../src/agent/drivers/driver.js';
 import { takeAgentLock } from '../src/agent/drivers/systemd/agent-lock.js';
@@ -15,9 +15,10 @@ import {
   type SystemdDriverOptions,
 } from '../src/agent/drivers/systemd/driver.js';
 import { hostCommand } from '../src/agent/drivers/systemd/host-command.js';
-import { hostLayout, lockPath } from '../src/agent/drivers/systemd/host-layout.js';
+import { type HostLayout, hostLayout, lockPath } from '../src/agent/drivers/systemd/host-layout.js';
 import { OwnFiles } from '../src/agent/drivers/systemd/own-files.js';
 import { connectSystemd, type Systemd } from '../src/agent/drivers/systemd/systemd.js';
+import { withDropIn } from '../src/agent/embedded-drop-in.js';
 import { openDirectory } from '../src/agent/state/directory.js';
 import { systemClock } from '../src/clock.js';
 import { createLog } from '../src/log.js';
@@ -29,6 +30,11 @@ import type { Conduct, DriverRig } from './rig/driver-contract.js';
 import type { Machine } from './systemd-machine.js';
 
 export const unit = 'kubelet.service';
+/** In the unit of a kubelet inside k3s, or below RKE2. */
+export const embeddings = {
+  k3s: { program: 'k3s', configDir: '/var/lib/rancher/k3s/agent/etc/kubelet.conf.d' },
+  rke2: { program: 'rke2', configDir: '/var/lib/rancher/rke2/agent/etc/kubelet.conf.d' },
+} as const;
 export const dir = '/var/lib/relet';
 const localFile = '/var/lib/kubelet/config.yaml';
 export const local: StartedConfig = { source: undefined, file: undefined };
@@ -61,6 +67,25 @@ ExecStart=/usr/bin/kubelet $KUBELET_CONFIG_ARGS \\
   --healthz-port=${port} $KUBELET_KUBEADM_ARGS
 `;
 
+/** As their installers write it; k3s-agent and rke2-agent differ in nothing that counts here. */
+const embeddingUnit = (program: string, port: number, restartSec: number) => `[Unit]
+Description=Lightweight Kubernetes
+[Install]
+WantedBy=multi-user.target
+[Service]
+Type=notify
+NotifyAccess=all
+KillMode=process
+Delegate=yes
+TimeoutStartSec=0
+TimeoutStopSec=5
+Restart=always
+RestartSec=${restartSec}
+Environment=FAKE_KUBELET_LOG=/var/log/starts
+ExecStartPre=-/bin/true
+ExecStart=/usr/local/bin/${program} server --healthz-port=${port}
+`;
+
 const document = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 const hollowKubelet = '#!/bin/sh\nexec /usr/bin/node /opt/relet/bin/relet.cjs hollow-kubelet "$@"\n';
 
@@ -70,6 +95,8 @@ export interface RigOptions {
   healthDeadlineMs?: number;
   /** Default fake. starts() and running() are about that one only. */
   kubelet?: 'fake' | 'hollow';
+  /** The program that the kubelet is a part of. Default none. */
+  embedding?: keyof typeof embeddings;
 }
 
 interface Start {
@@ -83,7 +110,8 @@ export class SystemdRig {
   readonly machine: Machine;
   readonly port: number;
   readonly #agentDir = mkdtempSync(join(tmpdir(), 'relet-attached-'));
-  readonly #options: Required<RigOptions>;
+  readonly unit: string;
+  readonly #options: Required<Omit<RigOptions, 'embedding'>> & Pick<RigOptions, 'embedding'>;
   readonly logLines: string[] = [];
   readonly #log = createLog({ format: 'text', level: 'debug', write: (line) => this.logLines.push(line) });
   systemd!: Systemd;
@@ -96,6 +124,8 @@ export class SystemdRig {
   private constructor(machine: Machine, port: number, options: RigOptions) {
     this.machine = machine;
     this.port = port;
+    this.unit =
+      options.embedding === undefined ? unit : `${options.embedding === 'k3s' ? 'k3s' : 'rke2-server'}.service`;
     this.#options = { restartSec: 10, healthDeadlineMs: 60_000, kubelet: 'fake', ...options };
   }
 
@@ -114,29 +144,50 @@ export class SystemdRig {
   }
 
   async #resetUnit(): Promise<void> {
-    const { machine } = this;
-    const { restartSec, kubelet } = this.#options;
+    const { machine, unit } = this;
+    const { kubelet, embedding } = this.#options;
     await machine.run('systemctl', 'unmask', unit);
-    await machine.run('systemctl', 'stop', unit);
-    await machine.sh('rm -rf /var/lib/relet /var/log/starts /etc/systemd/system/kubelet.service.d /var/lib/kubelet');
-    await detach(this.systemd, new OwnFiles(hostLayout({ unit, dir }), machine.root));
-    const unitDir = machine.path('/usr/lib/systemd/system');
-    mkdirSync(join(unitDir, `${unit}.d`), { recursive: true });
+    await machine.run('systemctl', 'stop', 'kubelet.service', 'k3s.service', 'rke2-server.service');
+    await machine.run('systemctl', 'disable', '-q', 'k3s.service', 'rke2-server.service');
+    const flags = '/etc/api-away /etc/exits-with-0';
+    await machine.sh(
+      `rm -rf ${dir} /var/log/starts ${flags} /etc/systemd/system/${unit}.d /var/lib/kubelet /var/lib/rancher`,
+    );
+    await detach(this.systemd, new OwnFiles(this.layout, machine.root));
     mkdirSync(machine.path('/var/lib/kubelet'), { recursive: true });
-    writeFileSync(join(unitDir, unit), baseUnit(restartSec));
-    writeFileSync(join(unitDir, `${unit}.d/10-kubeadm.conf`), kubeadmConf(this.port));
-    writeFileSync(machine.path(localFile), document);
+    if (embedding === undefined) this.#installUnit();
+    else this.#installEmbedding(embedding);
     if (kubelet === 'hollow') await this.#installHollow();
     else this.replaceBinary('v1.32.1');
     await machine.sh(`systemctl daemon-reload && systemctl enable -q ${unit} && systemctl restart ${unit}`);
     if (kubelet === 'fake') await this.untilRunning(local);
   }
 
+  get layout(): HostLayout {
+    const { embedding } = this.#options;
+    return hostLayout({ unit: this.unit, dir, embedding: embedding && embeddings[embedding] });
+  }
+
+  #installUnit(): void {
+    const { machine } = this;
+    const unitDir = machine.path('/usr/lib/systemd/system');
+    mkdirSync(join(unitDir, `${unit}.d`), { recursive: true });
+    writeFileSync(join(unitDir, unit), baseUnit(this.#options.restartSec));
+    writeFileSync(join(unitDir, `${unit}.d/10-kubeadm.conf`), kubeadmConf(this.port));
+    writeFileSync(machine.path(localFile), document);
+  }
+
+  #installEmbedding(program: keyof typeof embeddings): void {
+    const text = embeddingUnit(program, this.port, this.#options.restartSec);
+    writeFileSync(this.machine.path(`/etc/systemd/system/${this.unit}`), text);
+    this.#writeProgram(`/usr/local/bin/${program}`, readFileSync(join(import.meta.dirname, 'fake-k3s.mjs'), 'utf8'));
+  }
+
   async #installHollow(): Promise<void> {
     const { machine } = this;
     const flags = `--address=127.0.0.1 --port=${await freePort()} --read-only-port=0 --cert-dir=/var/lib/kubelet/pki`;
     writeFileSync(machine.path('/var/lib/kubelet/kubeadm-flags.env'), `KUBELET_KUBEADM_ARGS="${flags}"\n`);
-    this.#replaceBinary(hollowKubelet);
+    this.#writeProgram('/usr/bin/kubelet', hollowKubelet);
   }
 
   /** A new agent on the same disk; the one before is closed, as a process that ends. */
@@ -153,17 +204,18 @@ export class SystemdRig {
       log: this.#log,
     });
     lock.release();
-    const { systemd } = this;
-    const { machine } = this;
+    const { systemd, machine } = this;
+    const { embedding } = this.#options;
     const { root } = machine;
     const agentLock = await takeAgentLock(machine.path(lockPath));
     const opened = openSystemdDriver({
-      unit,
+      unit: this.unit,
       dir,
+      embedding: embedding && embeddings[embedding],
       root,
       systemd,
       lock: agentLock,
-      command: ['/usr/bin/kubelet'],
+      command: [this.binary],
       run: hostCommand({ systemd, random: systemRandom, root }),
       trial: { durationMs: 600_000, healthDeadlineMs: this.#options.healthDeadlineMs, failedStarts: 3 },
       fingerprint: (program) => {
@@ -193,10 +245,11 @@ export class SystemdRig {
   config(conduct: keyof typeof orders, name = `config-${++this.#configs}`): StartedConfig {
     const parent = mkdtempSync(join(this.#agentDir, 'checkpoint-'));
     const file = join(parent, 'kubelet');
-    writeFileSync(file, `# file ${file}\n${orders[conduct]}\n${document}`);
+    const text = `# file ${file}\n${orders[conduct]}\n${document}`;
+    writeFileSync(file, this.#options.embedding === undefined ? text : withDropIn(document, text));
     chmodSync(file, 0o600);
     const source = { namespace: 'kube-system', name, uid: name, resourceVersion: '1', kubeletConfigKey: 'kubelet' };
-    return { source, file };
+    return { source: this.#options.embedding === undefined ? source : { ...source, mergedDigest: name }, file };
   }
 
   /** Every start so far. */
@@ -224,11 +277,16 @@ export class SystemdRig {
     }
   }
 
+  /** Starts it; the next stop() waits for its end. */
+  begin(config: StartedConfig): void {
+    this.#run = this.driver.start(config);
+  }
+
   /** Starts it, after the run before, and waits until it runs. */
   async start(config: StartedConfig): Promise<StartedConfig> {
     await this.stop();
     const { driver } = this;
-    this.#run = driver.start(config);
+    this.begin(config);
     const hasPort = async () => (await driver.portOwners([{ host: '127.0.0.1', port: this.port }]))?.[0] === 'kubelet';
     const isHollow = this.#options.kubelet === 'hollow';
     const runs = () => (isHollow ? this.#hasConfig(config) : this.running()[0] === config.file);
@@ -240,7 +298,7 @@ export class SystemdRig {
 
   /** By the command line of the main process. */
   async #hasConfig({ file }: StartedConfig): Promise<boolean> {
-    const pid = await this.systemctl(`show --value -p MainPID ${unit}`);
+    const pid = await this.systemctl(`show --value -p MainPID ${this.unit}`);
     const words = readFileSync(this.machine.path(`/proc/${pid}/cmdline`), 'utf8').split('\0');
     const used = words.findLast((word) => word.startsWith('--config='))!.slice('--config='.length);
     const text = readFileSync(this.machine.path(used), 'utf8');
@@ -291,7 +349,7 @@ export class SystemdRig {
 
   /** InvocationID of the unit's last start. */
   invocation(): Promise<string> {
-    return this.systemctl(`show --value -p InvocationID ${unit}`);
+    return this.systemctl(`show --value -p InvocationID ${this.unit}`);
   }
 
   /** The timers of relet that have not elapsed. */
@@ -305,7 +363,7 @@ export class SystemdRig {
 
   /** Everything of the unit that an operator sees. */
   unitFiles(): Promise<string> {
-    return this.systemctl(`cat --no-pager ${unit}`);
+    return this.systemctl(`cat --no-pager ${this.unit}`);
   }
 
   /** Every file but logs and what systemd keeps about the processes of the moment, and every unit that relet could have made. */
@@ -318,13 +376,26 @@ export class SystemdRig {
     return [...files.split('\n').sort(), units];
   }
 
-  replaceBinary(version: string): void {
-    const source = readFileSync(join(import.meta.dirname, 'fake-kubelet.mjs'), 'utf8');
-    this.#replaceBinary(source.replace("?? 'v1.32.1'", `?? '${version}'`));
+  /** The program that answers with its version. */
+  get binary(): string {
+    return this.#options.embedding === 'k3s' ? '/usr/local/bin/k3s' : kubeletOf(this.#options.embedding);
   }
 
-  #replaceBinary(text: string): void {
-    const path = this.machine.path('/usr/bin/kubelet');
+  replaceBinary(version: string): void {
+    const { embedding } = this.#options;
+    const read = (name: string) => readFileSync(join(import.meta.dirname, name), 'utf8');
+    const kubelet = read('fake-kubelet.mjs').replace("?? 'v1.32.1'", `?? '${version}'`);
+    if (embedding !== 'k3s') {
+      this.#writeProgram(this.binary, kubelet);
+      return;
+    }
+    this.#writeProgram(this.binary, read('fake-k3s.mjs').replace("?? 'v1.36.4+k3s1'", `?? '${version}'`));
+    this.#writeProgram('/usr/lib/fake-kubelet.mjs', kubelet);
+  }
+
+  #writeProgram(program: string, text: string): void {
+    const path = this.machine.path(program);
+    mkdirSync(dirname(path), { recursive: true });
     rmSync(path, { force: true });
     writeFileSync(path, text);
     chmodSync(path, 0o755);
@@ -337,18 +408,21 @@ export class SystemdRig {
   }
 }
 
-export async function contractRig(machine: Machine): Promise<DriverRig> {
-  const rig = await SystemdRig.create(machine, { restartSec: 1 });
+const kubeletOf = (embedding: string | undefined) =>
+  embedding === 'rke2' ? '/var/lib/rancher/rke2/bin/kubelet' : '/usr/bin/kubelet';
+
+export async function contractRig(machine: Machine, options: RigOptions = {}): Promise<DriverRig> {
+  const rig = await SystemdRig.create(machine, { restartSec: 1, ...options });
   return {
     driver: rig.driver,
     restartedDriver: () => rig.open(),
     config: (conduct) => rig.config(conduct),
     running: () => rig.running(),
     until: (satisfied) => eventually('as expected', satisfied, { seen: () => rig.logLines.join('') }),
-    kill: (signal) => void rig.systemctl(`kill --signal=${signal} --kill-who=main ${unit}`),
+    kill: (signal) => void rig.systemctl(`kill --signal=${signal} --kill-who=main ${rig.unit}`),
     port: { host: '127.0.0.1', port: rig.port },
     replaceBinary: (version) => rig.replaceBinary(version),
-    removeBinary: () => rmSync(machine.path('/usr/bin/kubelet')),
+    removeBinary: () => rmSync(machine.path(rig.binary)),
     passGracePeriod: async () => {},
   };
 }

@@ -209,7 +209,7 @@ describe('a port of the kubelet that another process has', () => {
     await rig.until('first status', () => rig.config !== undefined);
     await rig.createConfigMap('taken', { kubelet: rig.node.config() });
     await rig.point('taken');
-    const found = () => rig.node.log().includes('another process has a port of the kubelet');
+    const found = () => rig.node.log().includes('kubelet port in use by another process');
     await rig.node.until('found out', found);
     expect(rig.config?.active).toBeUndefined();
     rig.node.clock.advance(61_000);

@@ -227,7 +227,7 @@ describe('no instruction', () => {
     await rig.until('active', () => rig.config?.active !== undefined);
     const starts = rig.node.starts().length;
     await rig.admin.delete(nodes, { name: nodeName });
-    await rig.node.until('noticed', () => rig.node.log().includes('Node deleted; nothing changes on this host'));
+    await rig.node.until('noticed', () => rig.node.log().includes('Node deleted, keeping the current config'));
     await rig.node.stop();
     rig.node.boot();
     await rig.node.until('no assignment', () =>

@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/clock.js';
 import type { Notice } from '../src/controller/notices.js';
-import { type WebhookOptions, webhookSender } from '../src/controller/webhook.js';
+import type { OutboundOptions } from '../src/controller/outbound.js';
+import { webhookSender } from '../src/controller/webhook.js';
 import { systemFileReader } from '../src/kube/kubeconfig.js';
 import { selfSigned } from '../src/lab/hollow-kubelet/serving-certificate.js';
 import { systemRandom } from '../src/random.js';
@@ -46,7 +47,7 @@ async function receiver({
   return { url, notices, headers, events: () => notices.map(({ event }) => event), requests: () => count };
 }
 
-const sender = (url: string, more: Partial<WebhookOptions> = {}) =>
+const sender = (url: string, more: Partial<OutboundOptions> = {}) =>
   webhookSender({ url, files: systemFileReader, env: {}, clock: systemClock, userAgent: 'test', ...more });
 
 async function rigWith(url: string): Promise<SetRig> {

@@ -1,5 +1,5 @@
 /**
- * Boot's question: which config runs? Candidates in order of trust; the first that loads and is accepted. The first
+ * Chooses the config that a boot runs: of the candidates in order of trust, the first that loads and is accepted. The first
  * failure is what we report, and local is the last resort. Needs nothing but disk, and writes only the results of validation.
  */
 import { ConfigError } from '../api/config-error.js';
@@ -96,6 +96,8 @@ export interface Records {
   lastKnownGood: Recorded;
   /** Another config is about to be assigned: failures no longer count. They stay recorded until it is assigned. */
   ignoresFailures?: boolean;
+  /** `assigned` is about to be recorded. Where it cannot be decided whether it may run, choose() rejects, and nothing changes. */
+  isArriving?: boolean;
   /**
    * The version of the kubelet that has failed. A fallback ran before, so neither the kubelet's binary nor another program on the host
    * is run for it: a config that strangles its host leaves them no memory and no CPU.
@@ -137,7 +139,7 @@ export async function choose(
       const failed = records.ignoresFailures ? [] : await failedBefore(parts, list.slice(at + 1), records);
       return failed.length === 0 ? choice : { ...choice, passedOver: [...passedOver, ...failed] };
     } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
+      if (!(error instanceof ConfigError) || (records.isArriving && error.outcome === 'not followed')) throw error;
       parts.log.warn('config cannot run', { rank, config: nameOf(recorded), error: error.message, cause: error.cause });
       passedOver.push({ source, error });
     }
@@ -257,7 +259,7 @@ async function prepare(
 async function accept(
   parts: ChooseParts,
   { rank, source, checkpoint, document, payloadDigest, key, kubeletVersion }: Prepared & { rank: Rank },
-  { ignoresFailures, rollbackFrom }: Pick<Records, 'ignoresFailures' | 'rollbackFrom'>,
+  { ignoresFailures, isArriving, rollbackFrom }: Records,
   signal: AbortSignal,
 ): Promise<Choice> {
   const { state, validator } = parts;
@@ -271,12 +273,12 @@ async function accept(
   const isGood = hasBytesOfLastKnownGood(state, { source, document });
   const validation = await validator.validate(
     { checkpoint, document, kubeletVersion },
-    { steps, isLastKnownGood: isGood, signal },
+    { steps, isLastKnownGood: isGood, ...(rank === 'assigned' && { role: isArriving ? 'arriving' : rank }), signal },
   );
   // The change did not help: the result is checked again after the next change.
   if (failed && validation.kind === 'rejected') setResult(state, key, failedAgain(parts, failed));
   const accepted = orThrow(validation);
-  if (failed) parts.log.info('config is tried again: the kubelet, or a file that it names, has changed', { rank });
+  if (failed) parts.log.info('retrying config: the kubelet or a file that the config names has changed', { rank });
   if (steps === 'all' && !isIgnored)
     setResult(state, key, { kind: 'validated', ...(failed && { failures: failed.failures ?? 1 }) });
   return { rank, source, document, payloadDigest, accepted, key, kubeletVersion };

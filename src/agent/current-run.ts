@@ -4,22 +4,26 @@
  */
 import { formatRef } from '../api/config-ref.js';
 import { type Clock, withinMs } from '../clock.js';
-import { type Choice, type ChooseParts, chooseOrWait } from './choose.js';
+import type { Log } from '../log.js';
+import type { Choice, Records } from './choose.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
 import type { KubeletRun } from './kubelet-run.js';
 import { type Baseline, type NodeView, takeBaseline } from './trial/health.js';
 
-export interface CurrentRunOptions extends ChooseParts {
+export interface CurrentRunOptions {
+  /** The config to run now, from disk. Undefined: aborted. */
+  choose(signal: AbortSignal, from: Pick<Records, 'rollbackFrom'>): Promise<Choice | undefined>;
   driver: KubeletDriver;
   hostFiles: HostFiles;
-  clock: Clock;
   /** Undefined until there is a kubeconfig. */
   view(): NodeView | undefined;
   /** Other records name what runs; the kubelet is not restarted. */
   onMoved(run: KubeletRun): void;
   /** The kubelet is about to be stopped, for `run.next`. */
   onRestart(run: KubeletRun, next: Choice, how: { isReported: boolean }): void;
+  clock: Clock;
+  log: Log;
 }
 
 /** It is taken while the config is validated, and not waited for: the config is assigned as soon as it is validated. */
@@ -154,7 +158,7 @@ export class CurrentRun {
   }
 
   #chooseNow(signal: AbortSignal): Promise<Choice | undefined> {
-    return chooseOrWait(this.#options, signal, { rollbackFrom: this.#rollbackFrom });
+    return this.#options.choose(signal, { rollbackFrom: this.#rollbackFrom });
   }
 
   /** It may turn out that what runs is right again. */
@@ -178,7 +182,7 @@ export class CurrentRun {
       isRollback ? this.#baselineOfFailed() : (taken ?? this.takeBaseline()),
     ]);
     if (isStopping) {
-      log.info('the machine is going down, the kubelet is not restarted');
+      log.info('host is shutting down, kubelet not restarted');
       return { kind: 'restarts' };
     }
     // Another change came while the API server was asked.

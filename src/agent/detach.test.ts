@@ -1,59 +1,29 @@
 /** relet leaves the host, on the whole agent in memory: asked for through the API or on the host, done with the local config healthy. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createFlowRig, type FlowRig, quietUnit } from '../../test/rig/memory-node.js';
-import { configLabel, detachAnnotation, type NodeConfig, nodeConfigs } from '../api/node-config.js';
-import { readPlain } from '../config/plain-document.js';
-import { configMaps } from '../kube/resource-type.js';
+import { detachAnnotation } from '../api/node-config.js';
 import { detachRecord, handleRequest } from './requests.js';
-import { NodeConfigReference } from './sync/node-config-reference.js';
-
-const name = 'node-a';
-const namespace = 'kube-system';
-const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
-const definition = join(import.meta.dirname, '../../deploy/base/nodeconfigs.relet.dev.yaml');
 
 const crashes = { healthyAfterMs: Number.POSITIVE_INFINITY, exits: { afterMs: 10, code: 1 } };
 
 /** A node with a last known good config, beside whose kubelet relet runs. */
 async function started() {
-  const rig = await createFlowRig();
-  await rig.client.create(definitions, {}, readPlain(readFileSync(definition, 'utf8')) as object);
-  const head = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name } };
-  await rig.client.create(nodeConfigs, {}, { ...head, spec: {} });
-  rig.reference = (options) => new NodeConfigReference(options);
+  const rig = await createFlowRig('NodeConfig');
   const unit = { detached: 0, ...quietUnit, detach: async () => void unit.detached++ };
   rig.unit = unit;
   rig.boot();
-  await assign(rig, 'good');
-  await rig.until('good is active', async () => (await reported(rig)).active === 'good');
+  await rig.assign('good');
+  await rig.untilStatus({ active: 'good' });
   await rig.passTrial();
   return { rig, unit };
 }
 
-async function assign(rig: FlowRig, config: string): Promise<void> {
-  const kubelet = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
-  const metadata = { name: config, namespace, labels: { [configLabel]: 'true' } };
-  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { kubelet } };
-  await rig.client.create(configMaps, { namespace }, object);
-  const configMap = { name: config, namespace, kubeletConfigKey: 'kubelet' };
-  await rig.client.patch(nodeConfigs, { name }, { spec: { configSource: { configMap } } }, { as: 'merge' });
-}
-
 /** As `relet detach` writes it. */
-const detach = (rig: FlowRig) =>
-  rig.client.patch(
-    nodeConfigs,
-    { name },
-    { metadata: { annotations: { [detachAnnotation]: '2026-01-01T00:00:00Z' } }, spec: { configSource: null } },
-    { as: 'merge' },
-  );
+const detach = (rig: FlowRig, at = '2026-01-01T00:00:00Z') => rig.point(null, { [detachAnnotation]: at });
 
 async function reported(rig: FlowRig) {
-  const { status } = await rig.client.get<NodeConfig>(nodeConfigs, { name });
-  const reason = status?.conditions?.find(({ type }) => type === 'ConfigOK')?.reason;
-  return { active: status?.config?.active?.configMap?.name, reason };
+  const [{ active }, condition] = await Promise.all([rig.status(), rig.condition()]);
+  return { active, reason: condition?.reason };
 }
 
 const untilReason = (rig: FlowRig, reason: string) =>
@@ -82,15 +52,15 @@ describe('asked for through the API', () => {
     await rig.clock.advance(60_000);
     expect(rig.starts).toEqual(starts);
     expect(await reported(rig)).toEqual({ active: undefined, reason: 'Detached' });
-    await assign(rig, 'next');
-    await rig.until('next is active', async () => (await reported(rig)).active === 'next');
+    await rig.assign('next');
+    await rig.untilStatus({ active: 'next' });
     expect(unit.detached).toBe(1);
     expect(rig.state.read(detachRecord)).toBeUndefined();
   });
 
   test('a node on its local config is detached without a restart', async () => {
     const { rig, unit } = await started();
-    await rig.client.patch(nodeConfigs, { name }, { spec: { configSource: null } }, { as: 'merge' });
+    await rig.point(null);
     await untilReason(rig, 'LocalConfigActive');
     const { starts } = rig;
     await detach(rig);
@@ -118,12 +88,7 @@ describe('asked for through the API', () => {
     await untilReason(rig, 'LocalConfigActive');
     isReadOnly = false;
     await detach(rig);
-    await rig.client.patch(
-      nodeConfigs,
-      { name },
-      { metadata: { annotations: { [detachAnnotation]: 'again' } } },
-      { as: 'merge' },
-    );
+    await detach(rig, 'again');
     await untilReason(rig, 'Detached');
     expect(unit.detached).toBe(1);
   });
@@ -136,7 +101,7 @@ describe('asked for on the host', () => {
     await untilReason(rig, 'Detached');
     expect([unit.detached, rig.starts.at(-1)]).toEqual([1, 'local']);
     await rig.request({ verb: 'release' });
-    await rig.until('good is active', async () => (await reported(rig)).active === 'good');
+    await rig.untilStatus({ active: 'good' });
   });
 
   test('a process that is only to detach exits with 0 when it is done', async () => {

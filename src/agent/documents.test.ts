@@ -1,9 +1,11 @@
 /** When a document is made, when a known one is used, and what is kept of it. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ExactRef } from '../api/config-ref.js';
+import { readPlain } from '../config/plain-document.js';
 import { silentLog } from '../log.js';
 import { SimulatedDisk } from '../rehearsal/simulation/disk.js';
 import { Documents, type DocumentsOptions, type HostFile, recentDocuments } from './documents.js';
+import { dropInOf } from './embedded-drop-in.js';
 import { NodeState } from './state/node-state.js';
 import { garbageCollect } from './transitions.js';
 import { makeDocument } from './validate/host-validator.js';
@@ -148,4 +150,32 @@ test('a local file of DKC alpha is started from a converted copy', async () => {
     localFile: '/init/kubelet',
   });
   expect((await node.documents.local('v1.23.0')).file).toMatch(/^\/d\/documents\//);
+});
+
+describe('a kubelet inside k3s, or below RKE2', () => {
+  const dropInDir = '/var/lib/rancher/k3s/agent/etc/kubelet.conf.d';
+  const defaults = { path: `${dropInDir}/00-k3s-defaults.conf`, dropIn: true as const };
+  const create = (text: string) =>
+    createNode(text, {
+      dropInDir,
+      localFiles: () => [{ ...defaults, data: Buffer.from(`${whole}clusterDomain: a.example\nmaxPods: 30\n`) }],
+    });
+
+  test('is given the overlay alone, as the last of its drop-ins, and is validated with all of them', async () => {
+    const { text, mergedDigest, digest } = await create(`${overlay}unset: [clusterDomain]\n`).of('v1.36.4+k3s1');
+    expect(readPlain(text)).toMatchObject({ maxPods: 50, readOnlyPort: 10255 });
+    expect(readPlain(text)).not.toHaveProperty('clusterDomain');
+    expect(readPlain(dropInOf(text))).toEqual({ ...(readPlain(whole) as object), clusterDomain: null, maxPods: 50 });
+    expect(mergedDigest).toBe(digest);
+  });
+
+  test('rejects a whole config, with the command that turns it into an overlay', async () => {
+    const error = await create(`${whole}maxPods: 5\n`)
+      .of('v1.36.4+k3s1')
+      .catch((error: unknown) => error);
+    expect(error).toMatchObject({
+      reason: 'ParseFailed',
+      cause: { message: expect.stringContaining("'relet convert'") },
+    });
+  });
 });

@@ -31,6 +31,8 @@ export interface Ingredients {
   file: string;
   kubeletVersion: string;
   local: readonly HostFile[];
+  /** The kubelet is embedded, and reads drop-ins here. */
+  dropInDir?: string | undefined;
 }
 
 /** A local file: that of --config, or a drop-in of --config-dir. */
@@ -50,6 +52,8 @@ export interface DocumentsOptions {
   make(from: Ingredients): Promise<Made>;
   /** Version of relet: another one may merge otherwise. */
   version: string;
+  /** Set for an embedded kubelet, which can be given nothing but an overlay. */
+  dropInDir?: string | undefined;
 }
 
 type Known = Record<string, { kind: Made['kind']; digest?: string }>;
@@ -71,8 +75,9 @@ export class Documents {
   async of(checkpoint: Checkpoint, kubeletVersion: string): Promise<Document> {
     const { digest, configFile: file } = checkpoint;
     const text = checkpoint.config.toString('utf8');
-    if (!mayBeMade(text)) return { file, text, digest };
-    const made = await this.#made({ text, file, kubeletVersion, local: this.localFiles() });
+    const { dropInDir } = this.#options;
+    if (!mayBeMade(text) && dropInDir === undefined) return { file, text, digest };
+    const made = await this.#made({ text, file, kubeletVersion, local: this.localFiles(), dropInDir });
     if (made.kind === 'as is') return { file, text, digest };
     if (made.kind === 'converted') return { ...made, digest };
     return { file: made.file, text: made.text, digest: made.digest, mergedDigest: made.digest };
@@ -122,9 +127,9 @@ export class Documents {
     return { ...made, digest, file: state.documents.pathOf(digest) };
   }
 
-  #keyOf({ text, file, kubeletVersion, local }: Ingredients): string {
+  #keyOf({ text, file, kubeletVersion, local, dropInDir }: Ingredients): string {
     const files = local.map(({ path, data }) => [path, sha256(data)]);
-    return sha256(JSON.stringify([this.#options.version, kubeletVersion, file, sha256(text), files]));
+    return sha256(JSON.stringify([this.#options.version, kubeletVersion, file, sha256(text), files, dropInDir]));
   }
 
   #remember(key: string, known: Known[string]): void {

@@ -28,8 +28,8 @@ function setUp() {
     },
   };
   const driver = { fingerprint: () => 'b' };
-  const options = { state, driver, hostFiles, options: { trial: defaultTrialLimits }, clock, log: silentLog };
-  const retry = new FailureRetry(options as never, async () => void machine.applied++);
+  const options = { state, driver, hostFiles, limits: defaultTrialLimits, clock, log: silentLog };
+  const retry = new FailureRetry({ ...options, current: { applyChoice: async () => void machine.applied++ } } as never);
   return { clock, machine, retry, results };
 }
 
@@ -41,7 +41,7 @@ describe('a config that failed', () => {
     const { retry, results } = setUp();
     const choice = { error: new ConfigError('CrashLoop', '') } as never;
     const lifts = [false, false, true, false, false, false].map((healthy) =>
-      retry.onCrash({ choice, healthy, onTrial: false }),
+      retry.crashed({ choice, healthy, onTrial: false }),
     );
     expect(lifts).toEqual([false, false, false, false, false, true]);
     expect(results[0]).toEqual({});
@@ -50,7 +50,7 @@ describe('a config that failed', () => {
   test('is tried again when a file that it names has changed', async () => {
     const { clock, machine, retry } = setUp();
     const stop = new AbortController();
-    const watching = retry.watchFiles({ choice: choiceWith(new FailedBefore('key', failure)) }, stop.signal);
+    const watching = retry.during({ choice: choiceWith(new FailedBefore('key', failure)) }, stop.signal);
     await clock.advance(90_000);
     expect(machine.applied).toBe(0);
     machine.content = 'there';
@@ -64,7 +64,7 @@ describe('a config that failed', () => {
     const { clock, machine, retry } = setUp();
     const stop = new AbortController();
     const run = { choice: choiceWith() };
-    const watching = retry.watchFiles(run, stop.signal);
+    const watching = retry.during(run, stop.signal);
     await clock.advance(600_000);
     expect(clock.sleeping).toEqual([]);
     expect(machine.reads).toBe(0);

@@ -6,9 +6,11 @@ import { aborted } from '../aborted.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import { failuresOf, isOutdated } from './choose.js';
+import type { CurrentRun } from './current-run.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
 import type { KubeletRun } from './kubelet-run.js';
+import type { RunPart } from './run-part.js';
 import type { NodeState } from './state/node-state.js';
 import { retry } from './transitions.js';
 import { retriesOnce } from './trial/retry.js';
@@ -18,7 +20,8 @@ export interface FailureRetryOptions {
   state: NodeState;
   driver: KubeletDriver;
   hostFiles: HostFiles;
-  options: { trial: TrialLimits };
+  limits: TrialLimits;
+  current: Pick<CurrentRun, 'applyChoice'>;
   clock: Clock;
   log: Log;
 }
@@ -28,20 +31,18 @@ type Failed = Pick<KubeletRun, 'choice' | 'healthy' | 'onTrial'>;
 /** How often the files are compared that a failed config names; nothing reports that they change. */
 const compareEveryMs = 30_000;
 
-export class FailureRetry {
+export class FailureRetry implements RunPart {
   readonly #options: FailureRetryOptions;
-  readonly #applyChoice: () => Promise<unknown>;
   /** Crashes of a fallback in a row, none of them after it was healthy. */
   #fallbackCrashes = 0;
   #wake = new AbortController();
 
-  constructor(options: FailureRetryOptions, applyChoice: () => Promise<unknown>) {
+  constructor(options: FailureRetryOptions) {
     this.#options = options;
-    this.#applyChoice = applyChoice;
   }
 
   /** Compares files only while a failure is recorded. Returns when the signal fires. */
-  async watchFiles(run: Pick<KubeletRun, 'choice'>, signal: AbortSignal): Promise<void> {
+  async during(run: Pick<KubeletRun, 'choice'>, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
       this.#wake = new AbortController();
@@ -59,34 +60,35 @@ export class FailureRetry {
   }
 
   /** The fallback is healthy: a config that was last known good is started once more, in case something else was broken. */
-  onHealthy({ choice, sinceStartMs }: Pick<KubeletRun, 'choice' | 'sinceStartMs'>): void {
-    const { state, options, driver, log } = this.#options;
+  healthy({ choice, sinceStartMs }: Pick<KubeletRun, 'choice' | 'sinceStartMs'>): void {
+    const { state, limits, driver, log } = this.#options;
     if (choice.rank !== 'local') return;
-    const tookLong = sinceStartMs >= options.trial.healthDeadlineMs;
+    const tookLong = sinceStartMs >= limits.healthDeadlineMs;
     const failed = failuresOf(choice).find(({ failure }) => retriesOnce(failure, { tookLong }));
     if (failed === undefined) return;
     const { key, failure } = failed;
-    retry(state, failed, { key, deaths: options.trial.failedStarts - 1, bootId: driver.bootId() });
-    log.info('the fallback is healthy, the last known good is started once more', { cause: failure.cause });
+    retry(state, failed, { key, deaths: limits.failedStarts - 1, bootId: driver.bootId() });
+    log.info('fallback healthy, starting the last known good again', { cause: failure.cause });
     void this.#again();
   }
 
   /**
-   * Called for every crash. True when the fallback crashes as often as the config before it: something else is broken, such as
+   * True when the fallback crashes as often as the config before it: something else is broken, such as
    * the container runtime, and what failed may be tried again.
    */
-  onCrash({ choice, healthy, onTrial }: Failed): boolean {
-    const { state, options, log } = this.#options;
+  crashed({ choice, healthy, onTrial }: Failed): boolean {
+    const { state, limits, log } = this.#options;
     const isFallback = choice.error !== undefined && !onTrial;
     this.#fallbackCrashes = isFallback && !healthy ? this.#fallbackCrashes + 1 : 0;
-    if (this.#fallbackCrashes < options.trial.failedStarts) return false;
+    if (this.#fallbackCrashes < limits.failedStarts) return false;
     this.#fallbackCrashes = 0;
     forgetFailures(state);
-    log.warn('the fallback crashes too, the config will be tried again');
+    log.warn('fallback crashes too, config will be retried');
     return true;
   }
 
   async #again(): Promise<void> {
-    await this.#applyChoice().catch((error) => this.#options.log.error('retry failed', { error }));
+    const { current, log } = this.#options;
+    await current.applyChoice().catch((error) => log.error('retry failed', { error }));
   }
 }

@@ -1,6 +1,6 @@
 /** The whole flow of a node in memory: no process, no socket, no disk, no real time. */
 import { describe, expect, test, vi } from 'vitest';
-import { behaviours, createFlowRig, type FlowRig } from '../../test/rig/memory-node.js';
+import { behaviours, createFlowRig, type FlowRig, sourceNamed } from '../../test/rig/memory-node.js';
 import type { ExactRef } from '../api/config-ref.js';
 import type { KubeObject } from '../api/object.js';
 import { configMaps } from '../kube/resource-type.js';
@@ -345,7 +345,7 @@ describe('restarts of the machine and of relet', () => {
     rig.machine.isStopping = true;
     await rig.request({ verb: 'use-local' });
     await rig.clock.advance(1000);
-    expect(rig.logLines.join('')).toContain('the machine is going down, the kubelet is not restarted');
+    expect(rig.logLines.join('')).toContain('host is shutting down, kubelet not restarted');
     expect(rig.starts).toEqual(['local', 'good']);
     await rig.reboot();
     await rig.until('local', () => rig.starts.length === 3);
@@ -380,6 +380,20 @@ test('a person who wants local while another config is validated gets local', as
   expect(rig.state.assigned()).toEqual({ source: undefined });
   await rig.request({ verb: 'release' });
   await rig.untilStatus({ assigned: 'second', active: 'second' });
+});
+
+test('a change that is taken back while it is validated restarts nothing, and is in the log', async () => {
+  const rig = await createFlowRig('NodeConfig');
+  rig.boot();
+  await rig.assign('first');
+  await rig.untilStatus({ active: 'first' });
+  rig.validationMs = 5000;
+  await rig.assign('second');
+  await rig.clock.advance(3000);
+  await rig.point(sourceNamed('first'));
+  await rig.clock.advance(60_000);
+  expect(rig.starts).toEqual(['local', 'first']);
+  expect(rig.log()).toContain('change taken back during validation, keeping the current config');
 });
 
 test('a hold while another config is validated does not start the one that failed again', async () => {

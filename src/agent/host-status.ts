@@ -1,7 +1,9 @@
-/** Data of `relet node status`: read from disk and /proc alone, so that it works on the day when the API is gone. */
+/** Data of `relet node status`: read from disk and /proc alone, so that it works without the API. */
 import { join } from 'node:path';
+import { isExactRef } from '../api/config-ref.js';
 import { betaError } from '../api/upstream-words.js';
 import type { Files } from '../atomic-file.js';
+import { type Clock, rfc3339 } from '../clock.js';
 import { lockHolder, type Processes } from '../process-lock.js';
 import { previousConfigRecord } from './choose.js';
 import { childRecord } from './drivers/child.js';
@@ -9,6 +11,7 @@ import type { Notice } from './drivers/driver.js';
 import { kubeletRecord } from './drivers/kubelet-version.js';
 import { reportRecord } from './report/reporter.js';
 import { type Hold, holdRecord } from './requests.js';
+import { acceptedAs, acceptsUnsigned, digestsAt, signingRecord } from './signing-record.js';
 import type { NodeState, Recorded } from './state/node-state.js';
 import { reasonOf, resultsRecord, trialRecord } from './trial/trial.js';
 
@@ -33,6 +36,7 @@ export interface HostStatus {
   /** Config of the next kubelet start, if it is not the active one. */
   nextStart: string | undefined;
   held: Hold | undefined;
+  signing: HostSigning | undefined;
   /** Configs that are not tried again. */
   failures: { error: string; cause: string; at: string }[];
   /** When the rest was last found out. */
@@ -41,7 +45,22 @@ export interface HostStatus {
   reportedAt: string | undefined;
 }
 
-export function readHostStatus(dir: string, state: NodeState, host: Processes, files: Files): HostStatus {
+/** Signatures on a host that requires them. */
+export interface HostSigning {
+  /** Lowest serial that is accepted. */
+  floor: number;
+  /** Principals that signed the active config, and its serial; absent where it was accepted without a signature. */
+  signers?: string[];
+  serial?: number;
+  /** Configs pass without a signature: until when (RFC 3339), why and who asked for it. */
+  unsigned?: { until: string; why: string; who?: string };
+}
+
+export function readHostStatus(
+  dir: string,
+  state: NodeState,
+  { host, files, clock }: { host: Processes; files: Files; clock: Pick<Clock, 'now'> },
+): HostStatus {
   const report = state.read(reportRecord);
   const child = state.read(childRecord);
   const process = child?.bootId === host.bootId() ? child.process : undefined;
@@ -68,6 +87,7 @@ export function readHostStatus(dir: string, state: NodeState, host: Processes, f
     notices: report?.notices ?? [],
     nextStart: report?.nextStart,
     held: state.read(holdRecord),
+    signing: signingOf(state, active, clock),
     failures: Object.values(state.read(resultsRecord) ?? {}).flatMap((result) =>
       result.kind === 'failed'
         ? [
@@ -81,6 +101,25 @@ export function readHostStatus(dir: string, state: NodeState, host: Processes, f
     ),
     changedAt: report?.at,
     reportedAt: report?.reportedAt,
+  };
+}
+
+function signingOf(state: NodeState, active: unknown, clock: Pick<Clock, 'now'>): HostSigning | undefined {
+  const record = state.read(signingRecord);
+  if (record === undefined) return undefined;
+  const { signers, serial } = (isExactRef(active) && acceptedAs(state, digestsAt(state, active))) || {};
+  const unsigned = acceptsUnsigned(state, Math.floor(clock.now() / 1000));
+  return {
+    floor: record.floor,
+    ...(signers && { signers }),
+    ...(serial !== undefined && { serial }),
+    ...(unsigned && {
+      unsigned: {
+        until: rfc3339(unsigned.until * 1000),
+        why: unsigned.why,
+        ...(unsigned.who && { who: unsigned.who }),
+      },
+    }),
   };
 }
 

@@ -11,6 +11,7 @@
 
 import { aborted } from '../aborted.js';
 import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
+import type { RejectedPods } from '../api/rejected-pods.js';
 import { type Clock, rfc3339, withinMs } from '../clock.js';
 import type { Deadline } from '../kube/requester.js';
 import type { Log } from '../log.js';
@@ -20,7 +21,7 @@ import type { NodeState } from './state/node-state.js';
 import { explainExit, keepKubeletLog, lastExitRecord } from './trial/exit.js';
 import { type Baseline, checkHealth, type HealthzProbe, NodeCheck, type NodeView, PortCheck } from './trial/health.js';
 import { type Checked, healthLoop, type Next } from './trial/health-loop.js';
-import { PodCheck } from './trial/rejected-pods.js';
+import { PodCheck, rejectedPodsRecord } from './trial/rejected-pods.js';
 import {
   afterCheck,
   afterCrash,
@@ -39,11 +40,10 @@ import {
 export interface RunListener {
   /** The kubelet runs with this config. */
   onStarted(): void;
-  /** The first answer: this config is active. */
-  onAlive(): void;
+  /** Its config is active, since the kubelet has answered, or there are warnings about it. */
+  onChange(): void;
   /** Healthy for the first time. */
   onHealthy(): void;
-  onWarnings(): void;
   /** The trial is over; the kubelet may run on. */
   onTrialEnd(end: TrialEnd): Promise<void>;
 }
@@ -91,9 +91,12 @@ export class KubeletRun {
   crash: string | undefined;
   /** Warnings collected while it ran. */
   warnings: string[] = [];
+  /** Pods that ran before the trial of this config began and did not survive its first start. */
+  rejectedPods: RejectedPods | undefined;
   readonly #options: KubeletRunOptions;
   #needsTrial: boolean;
   readonly #rebooted: boolean;
+  readonly #countsPods: boolean;
   readonly #ports: PortCheck;
   readonly #node: NodeCheck;
   #pods: PodCheck | undefined;
@@ -117,6 +120,10 @@ export class KubeletRun {
     const isCounted = this.#needsTrial || choice.source !== undefined;
     this.trial = isCounted ? beginOrResume(state.read(trialRecord), fresh) : undefined;
     this.#rebooted = this.trial !== undefined && this.trial.bootId !== fresh.bootId;
+    // After a boot, pods are rejected because devices and plugins are not there yet.
+    this.#countsPods = this.#needsTrial && !this.#rebooted;
+    const kept = state.read(rejectedPodsRecord);
+    this.rejectedPods = kept?.key === choice.key ? kept.found : undefined;
   }
 
   /** Starts the kubelet and checks its health until it exits. */
@@ -128,6 +135,7 @@ export class KubeletRun {
     const exited = driver.start({ source, file: document.file }, listener.onStarted);
     // After the start, since the disk takes its time: until the first crash there is nothing to lose.
     this.saveTrial();
+    if (this.rejectedPods === undefined) this.#options.state.remove(rejectedPodsRecord);
     const checked = this.#checkHealth(listener, over.signal);
     const exit = await exited;
     this.alive = false;
@@ -291,13 +299,20 @@ export class KubeletRun {
     this.#pods = new PodCheck({
       view,
       since: () => ({ before: baseline.rejectedPods, startedAt: this.#startedAt() }),
-      onFound: (warnings) => {
+      onFound: (warnings, ran) => {
         this.warnings = warnings;
-        listener.onWarnings();
+        if (ran !== undefined && this.#countsPods) this.#keepRejected(ran);
+        listener.onChange();
       },
       clock,
     });
     void this.#pods.afterStart(signal);
+  }
+
+  #keepRejected(found: RejectedPods): void {
+    const { state } = this.#options;
+    this.rejectedPods = found;
+    state.write(rejectedPodsRecord, { key: this.choice.key, found });
   }
 
   /** Local must only be healthy once: it cannot become last known good. */
@@ -357,7 +372,7 @@ export class KubeletRun {
   async #keepLog(): Promise<void> {
     const { clock, log } = this.#options;
     const kept = keepKubeletLog(this.#options, this.choice.key).catch((error) =>
-      log.warn('the log of the kubelet cannot be kept', { error }),
+      log.warn('cannot save kubelet log', { error }),
     );
     await withinMs(clock, logPatienceMs, kept);
   }
@@ -368,7 +383,7 @@ export class KubeletRun {
       await listener.onTrialEnd(end);
       return true;
     } catch (error) {
-      this.#options.log.error('the end of the trial cannot be recorded', { error });
+      this.#options.log.error('cannot record end of trial', { error });
       return false;
     }
   }
@@ -384,7 +399,7 @@ export class KubeletRun {
     if (alive && !this.alive) {
       this.alive = true;
       this.#recordActive();
-      listener.onAlive();
+      listener.onChange();
     }
     if (healthy && !this.healthy) {
       this.healthy = true;

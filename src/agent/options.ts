@@ -2,6 +2,8 @@
  * relet's own flags on the node: each with a sentence, a default and a range. Everything else on the command line is the
  * kubelet's. docs/node-flags.md is checked against this list.
  */
+
+import { defaultTrustFile } from '../api/signing.js';
 import { tryParseDuration } from '../go/duration.js';
 import { type BindAddress, parseBindAddress } from '../metrics.js';
 import type { RestartLimit } from './sync/change-pace.js';
@@ -17,6 +19,7 @@ export interface NodeOptions {
   restartLimit: RestartLimit;
   forecast: boolean;
   fieldPolicyFile: string | undefined;
+  trustFile: string;
   initConfigDir: string | undefined;
   metricsAddress: BindAddress | undefined;
   metricsSecureAddress: BindAddress | undefined;
@@ -86,6 +89,11 @@ export const ownFlags = {
     default: '',
     help: 'Which fields a dynamic config may change here; replaces the built-in policy (docs/field-policy.md).',
   },
+  'trust-file': {
+    value: 'FILE',
+    default: defaultTrustFile,
+    help: 'Where the host names the keys that must sign a config before it is started. Without the file none is needed (docs/signing.md).',
+  },
   'init-config-dir': {
     value: 'DIR',
     default: '',
@@ -145,6 +153,7 @@ export function readOptions(given: ReadonlyMap<string, readonly string[]>): Node
     },
     forecast: !boolean('no-forecast', text('no-forecast')),
     fieldPolicyFile: optional('field-policy'),
+    trustFile: text('trust-file'),
     initConfigDir: optional('init-config-dir'),
     metricsAddress: address('metrics-bind-address', text('metrics-bind-address')),
     metricsSecureAddress: address('metrics-secure-bind-address', text('metrics-secure-bind-address')),

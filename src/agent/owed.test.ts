@@ -3,34 +3,23 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createFlowRig, type FlowRig } from '../../test/rig/memory-node.js';
+import { createFlowRig, type FlowRig, nodeName as name, sourceNamed } from '../../test/rig/memory-node.js';
 import type { ExactRef } from '../api/config-ref.js';
 import { type OwedAction, owedAnnotation } from '../api/node-annotations.js';
-import { configLabel, type NodeConfig, nodeConfigs } from '../api/node-config.js';
-import { readPlain } from '../config/plain-document.js';
-import { configMaps, nodes, pods } from '../kube/resource-type.js';
+import { nodeConfigs } from '../api/node-config.js';
+import { nodes, pods } from '../kube/resource-type.js';
 import { createLog } from '../log.js';
 import { commandRunner } from './drivers/command.js';
 import { leftToDo, owedRecord, StateFiles, stateFilesOnHost } from './owed.js';
 import { NodeState } from './state/node-state.js';
-import { NodeConfigReference } from './sync/node-config-reference.js';
 
-const name = 'node-a';
-const namespace = 'kube-system';
 const owedText = (...needs: OwedAction[]) =>
   JSON.stringify({ needs, fields: ['cgroupDriver'], at: '2026-01-01T00:00:00Z' });
 
 describe('with a NodeConfig', () => {
-  const definitions = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
-  const definition = join(import.meta.dirname, '../../deploy/base/nodeconfigs.relet.dev.yaml');
-
   /** Runs with local; its NodeConfig assigns nothing. */
   async function started(): Promise<FlowRig> {
-    const rig = await createFlowRig();
-    await rig.client.create(definitions, {}, readPlain(readFileSync(definition, 'utf8')) as object);
-    const head = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name } };
-    await rig.client.create(nodeConfigs, {}, { ...head, spec: {} });
-    rig.reference = (options) => new NodeConfigReference(options);
+    const rig = await createFlowRig('NodeConfig');
     rig.boot();
     await rig.until('local runs', () => rig.starts.length === 1);
     return rig;
@@ -38,30 +27,16 @@ describe('with a NodeConfig', () => {
 
   /** In one write, as the command line does. */
   async function change(rig: FlowRig, config: string, owed: string | null, ...lines: string[]): Promise<void> {
-    const kubelet = ['apiVersion: kubelet.config.k8s.io/v1beta1', 'kind: KubeletConfiguration', ...lines, ''].join(
-      '\n',
-    );
-    const metadata = { name: config, namespace, labels: { [configLabel]: 'true' } };
-    await rig.client.create(
-      configMaps,
-      { namespace },
-      { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { kubelet } },
-    );
-    const configMap = { name: config, namespace, kubeletConfigKey: 'kubelet' };
-    const patch = { metadata: { annotations: { [owedAnnotation]: owed } }, spec: { configSource: { configMap } } };
-    await rig.client.patch(nodeConfigs, { name }, patch, { as: 'merge' });
+    await rig.createConfigMap(config, ...lines);
+    await rig.point(sourceNamed(config), { [owedAnnotation]: owed });
   }
 
   async function owedReason(rig: FlowRig): Promise<string | undefined> {
-    const { status } = await rig.client.get<NodeConfig>(nodeConfigs, { name });
-    const condition = status?.conditions?.find(({ type }) => type === 'ActionOwed');
+    const condition = await rig.condition('ActionOwed');
     return condition && `${condition.status} ${condition.reason}`;
   }
 
   const untilOwed = (rig: FlowRig, reason: string) => rig.until(reason, async () => (await owedReason(rig)) === reason);
-
-  const active = async (rig: FlowRig) =>
-    (await rig.client.get<NodeConfig>(nodeConfigs, { name })).status?.config?.active?.configMap?.name;
 
   test('a reboot is owed until the host was booted again', async () => {
     const rig = await started();
@@ -75,14 +50,14 @@ describe('with a NodeConfig', () => {
     expect(await owedReason(rig)).toBe('True RebootOwed');
     await rig.reboot();
     await untilOwed(rig, 'False NothingOwed');
-    expect(await active(rig)).toBe('next');
+    expect((await rig.status()).active).toBe('next');
   });
 
   test('a dismissed action is not owed any more, and its config stays', async () => {
     const rig = await started();
     await change(rig, 'next', owedText('state-file', 'reboot'));
     await untilOwed(rig, 'True RebootOwed');
-    await rig.until('next is active', async () => (await active(rig)) === 'next');
+    await rig.until('next is active', async () => (await rig.status()).active === 'next');
     await rig.client.patch(
       nodeConfigs,
       { name },
@@ -104,7 +79,7 @@ describe('with a NodeConfig', () => {
   test('a node of which nothing was ever owed has no such condition', async () => {
     const rig = await started();
     await change(rig, 'next', null);
-    await rig.until('next is active', async () => (await active(rig)) === 'next');
+    await rig.until('next is active', async () => (await rig.status()).active === 'next');
     expect(await owedReason(rig)).toBeUndefined();
   });
 
@@ -251,7 +226,7 @@ describe('the flow', () => {
     await files.beforeStart({ source: next, rank: 'assigned' });
     await files.beforeStart({ source: next, rank: 'assigned' });
     expect(calls).toEqual(['aside 20260101T000000Z']);
-    await files.trialPassed({ source: next });
+    await files.kept({ choice: { source: next } });
     await files.beforeStart({ source: other, rank: 'last-known-good' });
     expect(calls.slice(1)).toEqual(['clear']);
   });

@@ -20,7 +20,9 @@ import type { Log } from '../log.js';
 import type { Choice } from './choose.js';
 import type { RunCommand } from './drivers/command.js';
 import type { KubeletRun } from './kubelet-run.js';
-import type { OwedReport } from './report/report.js';
+import type { NodeReport } from './report/node-report.js';
+import type { ReportFields } from './report/reporter.js';
+import type { RunPart } from './run-part.js';
 import { defineRecord } from './state/json-record.js';
 import type { NodeState } from './state/node-state.js';
 import { sourceOf } from './transitions.js';
@@ -68,14 +70,13 @@ export interface OwedOptions {
   log: Log;
   /** Undefined until there is a kubeconfig. */
   view(): NodeView | undefined;
-  /** A drain was seen to be done. */
-  onDone(): void;
+  report: NodeReport;
 }
 
 /** While a drain is owed, and at no other time. */
 const checkEveryMs = 60_000;
 
-export class OwedActions {
+export class OwedActions implements RunPart {
   readonly #options: OwedOptions;
   /** Ends the check of pods. */
   #checking: AbortController | undefined;
@@ -97,8 +98,8 @@ export class OwedActions {
     log.info('actions owed', { needs: owed?.needs ?? [], fields: owed?.fields ?? [] });
   }
 
-  /** For the report. Notes that the kubelet is healthy with the assigned config, and starts or ends the check of its pods. */
-  update(run: KubeletRun | undefined): OwedReport | undefined {
+  /** Records that the kubelet is healthy with the assigned config, and starts or ends the check of its pods. */
+  reported(run: KubeletRun | undefined): Pick<ReportFields, 'owed'> {
     const { state, driver, clock } = this.#options;
     let record = state.read(owedRecord);
     const isAssigned = run !== undefined && isRunning(run, sourceOf(state.assigned()));
@@ -110,7 +111,7 @@ export class OwedActions {
     if (left !== 'drain' || record?.switchedAt === undefined) this.stop();
     else this.#checking ??= this.#startChecking();
     const hasFailed = (run?.next ?? run?.choice)?.error !== undefined;
-    return record && { at: record.at, isDone: left === undefined, ...(left && !hasFailed && { left }) };
+    return { owed: record && { at: record.at, isDone: left === undefined, ...(left && !hasFailed && { left }) } };
   }
 
   stop(): void {
@@ -125,7 +126,7 @@ export class OwedActions {
   }
 
   async #checkPods(signal: AbortSignal): Promise<void> {
-    const { state, view, clock, onDone } = this.#options;
+    const { state, view, clock, report } = this.#options;
     while (!signal.aborted) {
       const pods = await view()
         ?.pods(signal)
@@ -134,7 +135,7 @@ export class OwedActions {
       const record = state.read(owedRecord);
       if (pods && record?.switchedAt && !pods.some((pod) => isFromBefore(pod, record.switchedAt!))) {
         state.write(owedRecord, { ...record, drained: true });
-        return onDone();
+        return report.update();
       }
       await clock.sleep(checkEveryMs, signal).catch(() => {});
     }
@@ -187,7 +188,7 @@ interface StateFilesOptions {
  * A kubelet in its own unit still runs when they are set aside. On an empty node it does not write them again; where it does, the
  * new config crashes, is rolled back, and finds its files again.
  */
-export class StateFiles {
+export class StateFiles implements RunPart {
   readonly #options: StateFilesOptions;
 
   constructor(options: StateFilesOptions) {
@@ -195,7 +196,12 @@ export class StateFiles {
   }
 
   /** Never rejects: a kubelet that finds the wrong files exits, which ends its trial. */
-  async beforeStart({ source, rank }: Pick<Choice, 'source' | 'rank'>): Promise<void> {
+  async beforeStart<C extends Pick<Choice, 'source' | 'rank'>>(choice: C): Promise<C> {
+    await this.#move(choice);
+    return choice;
+  }
+
+  async #move({ source, rank }: Pick<Choice, 'source' | 'rank'>): Promise<void> {
     const { state, stateFiles: host, log } = this.#options;
     if (host === undefined) return;
     const record = state.read(stateFilesRecord);
@@ -204,26 +210,30 @@ export class StateFiles {
       if (record?.isAside && isOther) {
         await host.putBack(changeOf(record.at));
         state.write(stateFilesRecord, { ...record, isAside: false });
-        log.info("the kubelet's state files are put back");
+        log.info('kubelet state files restored');
       }
       const owed = state.read(owedRecord);
       if (source === undefined || rank !== 'assigned' || !owed?.drained || !owed.needs.includes('state-file')) return;
       if (owed.switchedAt !== undefined || record?.at === owed.at) return;
       await host.setAside(changeOf(owed.at));
       state.write(stateFilesRecord, { at: owed.at, source, isAside: true });
-      log.info("the kubelet's state files are set aside: the node was drained for this change");
+      log.info('kubelet state files set aside after the drain');
     } catch (error) {
-      log.error("cannot move the kubelet's state files", { error });
+      log.error('cannot move kubelet state files', { error });
     }
   }
 
   /** The config keeps the files that it has written. */
-  async trialPassed({ source }: Pick<Choice, 'source'>): Promise<void> {
+  async kept({ choice: { source } }: { choice: Pick<Choice, 'source'> }): Promise<void> {
     const { state, stateFiles: host, log } = this.#options;
     const record = state.read(stateFilesRecord);
     if (host === undefined || !record?.isAside || !sameConfig(record.source, source, 'version')) return;
-    state.write(stateFilesRecord, { ...record, isAside: false });
-    await host.clear().catch((error) => log.warn("cannot delete the kubelet's old state files", { error }));
+    try {
+      state.write(stateFilesRecord, { ...record, isAside: false });
+      await host.clear();
+    } catch (error) {
+      log.warn('cannot delete old kubelet state files', { error });
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 import { type Clock, rfc3339 } from '../clock.js';
 import { isObject } from '../json.js';
 import type { Log } from '../log.js';
+import { unsignedRecord } from './signing-record.js';
 import { defineRecord } from './state/json-record.js';
 import type { NodeState } from './state/node-state.js';
 import { assign, sourceOf } from './transitions.js';
@@ -40,6 +41,8 @@ export type Request =
   | { verb: 'hold'; why: string; who?: string }
   /** Follow again. */
   | { verb: 'release' }
+  /** Configs need no signature for so long; 0 ends it. */
+  | { verb: 'accept-unsigned'; seconds: number; why: string; who?: string }
   /** Back to the local config, and leave the host. */
   | { verb: 'detach'; who?: string };
 
@@ -64,6 +67,12 @@ export function handleRequest(state: NodeState, request: Request, now: Date): vo
       state.remove(holdRecord);
       state.remove(detachRecord);
       break;
+    case 'accept-unsigned': {
+      const { seconds, why, who } = request;
+      const since = Math.floor(now.getTime() / 1000);
+      state.write(unsignedRecord, { since, until: since + seconds, why, ...(who && { who }) });
+      break;
+    }
     case 'detach':
       state.write(holdRecord, hold(request, 'detach was asked for on the host', now));
       assign(state, undefined, sourceOf(state.lastKnownGood()));
@@ -90,6 +99,7 @@ export function takeRequest({ state, clock, log }: { state: NodeState; clock: Cl
 function isRequest(value: unknown): value is Request {
   if (!isObject(value) || !isText(value.who)) return false;
   if (value.verb === 'hold') return typeof value.why === 'string';
+  if (value.verb === 'accept-unsigned') return typeof value.why === 'string' && Number.isFinite(value.seconds);
   const verbs: unknown[] = ['use-local', 'retry', 'clear-verdict', 'release', 'detach'];
   return verbs.includes(value.verb);
 }

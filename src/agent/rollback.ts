@@ -5,25 +5,37 @@
  *   failed ─► handed over to systemd ─► the kubelet runs with another config: logged, event sent
  *                     └─ not within 30 s: logged, reported, handed over again, until it does
  */
+import { ConfigError } from '../api/config-error.js';
 import { type ExactRef, formatRef } from '../api/config-ref.js';
-import { type Clock, withinMs } from '../clock.js';
+import { betaError } from '../api/upstream-words.js';
+import { type Clock, rfc3339, withinMs } from '../clock.js';
 import type { Log } from '../log.js';
-import { fallbackOf } from './choose.js';
-import type { KubeletUnit, Notice } from './drivers/driver.js';
+import { fallbackOf, hasBytesOfLastKnownGood } from './choose.js';
+import type { Documents } from './documents.js';
+import type { KubeletDriver, Notice } from './drivers/driver.js';
+import type { HostFiles } from './host-files.js';
+import type { KubeletRun } from './kubelet-run.js';
+import { type EventText, rolledBack } from './report/events.js';
+import type { NodeReport } from './report/node-report.js';
+import type { RunPart } from './run-part.js';
 import type { NodeState } from './state/node-state.js';
+import { failTrial } from './transitions.js';
+import { noteFailed } from './trial/boot-crash.js';
+import { environmentOf, pathsIn } from './trial/retry.js';
+import type { TrialFailure } from './trial/trial.js';
 
 export interface RollbackOptions {
   state: NodeState;
-  /** Set if the kubelet has a unit of its own. */
-  unit: KubeletUnit | undefined;
+  driver: Pick<KubeletDriver, 'bootId' | 'fingerprint' | 'unit'>;
+  hostFiles: Pick<HostFiles, 'contentOf'>;
+  documents: Pick<Documents, 'localFiles'>;
+  report: NodeReport;
+  send(event: EventText): void;
   clock: Clock;
   log: Log;
-  /** Called when notices() returns something else. */
-  onChange(): void;
-  onDone(failed: FailedConfig): void;
 }
 
-export interface FailedConfig {
+interface FailedConfig {
   source: ExactRef | undefined;
   /** For people. */
   error: string;
@@ -34,7 +46,7 @@ const patienceMs = 30_000;
 /** An answer of systemd takes milliseconds. */
 const handOverMs = 5000;
 
-export class Rollback {
+export class Rollback implements RunPart {
   readonly #options: RollbackOptions;
   #pending: { failed: FailedConfig; over: AbortController } | undefined;
   #notice: Notice | undefined;
@@ -47,9 +59,12 @@ export class Rollback {
     return this.#notice === undefined ? [] : [this.#notice];
   }
 
-  /** Returns when systemd has been asked, or does not answer. Never rejects. */
-  async begin(failed: FailedConfig): Promise<void> {
+  /** Returns when systemd has been asked, or does not answer. Throws only where the failure cannot be recorded. */
+  async begin(run: KubeletRun, failure: TrialFailure): Promise<void> {
     const { clock, log } = this.#options;
+    this.#record(run, failure);
+    const { reason, cause } = failure;
+    const failed = { source: run.choice.source, error: betaError(new ConfigError(reason, cause)), cause };
     this.#pending?.over.abort();
     const over = new AbortController();
     this.#pending = { failed, over };
@@ -58,16 +73,30 @@ export class Rollback {
     await withinMs(clock, handOverMs, this.#handOver(failed));
   }
 
-  /** The kubelet runs with the config that was chosen last. */
-  started(source: ExactRef | undefined): void {
-    const { log, onDone } = this.#options;
+  #record(run: KubeletRun, failure: TrialFailure): void {
+    const { state, driver, documents, clock } = this.#options;
+    const { choice } = run;
+    const { text, digest, mergedDigest } = choice.document;
+    const merged = mergedDigest === undefined ? [] : documents.localFiles().map(({ path }) => path);
+    const environment = environmentOf(this.#options, [...pathsIn(text), ...merged]);
+    const now = clock.now();
+    if (hasBytesOfLastKnownGood(state, choice))
+      noteFailed(state, digest, driver.bootId(), { at: rfc3339(now), cause: failure.cause });
+    failTrial(state, choice, failure, { at: new Date(now), environment });
+    run.trial = undefined;
+    run.hasFailed = true;
+  }
+
+  /** The kubelet runs with another config, which was chosen last. */
+  started({ choice }: KubeletRun): void {
+    const { send, log } = this.#options;
     if (this.#pending === undefined) return;
     const { failed, over } = this.#pending;
     this.#pending = undefined;
     this.#notice = undefined;
     over.abort();
-    log.error('config rolled back', { ...fieldsOf(failed), runs: formatRef(source, 'log') });
-    onDone(failed);
+    log.error('config rolled back', { ...fieldsOf(failed), runs: formatRef(choice.source, 'log') });
+    send(rolledBack(failed.source, failed.error, failed.cause));
   }
 
   /** The agent ends; what was handed over continues. */
@@ -76,22 +105,22 @@ export class Rollback {
   }
 
   async #repeat(failed: FailedConfig, signal: AbortSignal): Promise<void> {
-    const { unit, clock, log, onChange } = this.#options;
+    const { driver, report, clock, log } = this.#options;
     for (let seconds = patienceMs / 1000; ; seconds += patienceMs / 1000) {
       await clock.sleep(patienceMs, signal).catch(() => {});
       if (signal.aborted) return;
       log.error('rollback not complete, trying again', { ...fieldsOf(failed), seconds });
-      const by = unit === undefined ? 'relet tries again' : 'relet asks systemd again';
-      this.#notice = { reason: 'RollbackPending', message: `not complete after ${seconds} s, ${by}` };
-      onChange();
+      const message = `not complete after ${seconds} s, relet asks systemd again`;
+      if (driver.unit) this.#notice = { reason: 'RollbackPending', message };
+      report.update();
       await this.#handOver(failed);
     }
   }
 
   async #handOver({ source }: FailedConfig): Promise<void> {
-    const { state, unit, log } = this.#options;
+    const { state, driver, log } = this.#options;
     try {
-      if (await unit?.rollBack(fallbackOf(state, source))) log.info('rollback handed over to systemd');
+      if (await driver.unit?.rollBack(fallbackOf(state, source))) log.info('rollback handed over to systemd');
     } catch (error) {
       log.error('rollback cannot be handed over to systemd', { error });
     }

@@ -15,6 +15,7 @@ import {
 } from './choose.js';
 import { recentDocuments } from './documents.js';
 import { childRecord } from './drivers/child.js';
+import { raiseFloor, signingRecord } from './signing-record.js';
 import type { NodeState, Recorded } from './state/node-state.js';
 import type { Resolved } from './sync/config-map.js';
 import {
@@ -36,7 +37,8 @@ export function checkpoint(state: NodeState, { source, payload }: Resolved): boo
     throw new ConfigError('CheckpointUnreadable', cause, about);
   }
   try {
-    return state.checkpoints.save(source, payload);
+    // Beyond a signature that was checked, nothing takes the place of what was signed.
+    return state.checkpoints.save(source, payload, { isFixed: state.read(signingRecord) !== undefined });
   } catch (cause) {
     throw new ConfigError('CheckpointNotSaved', cause, about);
   }
@@ -94,6 +96,8 @@ export function keepAsLastKnownGood(state: NodeState, source: ExactRef | undefin
 }
 
 function setLastKnownGood(state: NodeState, source: ExactRef | undefined): void {
+  // First: a crash between the two must not leave a config that could be replaced by an older one.
+  raiseFloor(state, source);
   state.setLastKnownGood(source);
   state.remove(previousConfigRecord);
 }

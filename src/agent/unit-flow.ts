@@ -10,17 +10,21 @@
  * And it leaves the host when the assignment asks for it: once the kubelet is healthy with its local config, relet's files are removed
  * and the kubelet keeps running. A node that is assigned a config again is attached again.
  */
-import { sameConfig } from '../api/config-ref.js';
+import { formatRef, sameConfig } from '../api/config-ref.js';
 import { type Clock, rfc3339 } from '../clock.js';
 import { causesOf } from '../error-causes.js';
 import { isObject } from '../json.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
 import { type Choice, type Records, recordsOf } from './choose.js';
+import type { CurrentRun } from './current-run.js';
 import type { Documents } from './documents.js';
 import type { KubeletDriver, KubeletUnit, Notice, StartedConfig } from './drivers/driver.js';
 import type { KubeletRun } from './kubelet-run.js';
+import type { NodeReport } from './report/node-report.js';
+import type { ReportFields } from './report/reporter.js';
 import { detachRecord } from './requests.js';
+import type { RunPart, StartContext } from './run-part.js';
 import { sha256 } from './state/checkpoints.js';
 import { defineRecord } from './state/json-record.js';
 import type { NodeState } from './state/node-state.js';
@@ -36,11 +40,15 @@ export interface UnitFlowOptions {
   random: Random;
   log: Log;
   choose(signal: AbortSignal, records?: Records): Promise<Choice>;
-  /** Called when notices() or nextStart() may return something else. */
-  onChange(): void;
-  /** The kubelet is to run with this config now. */
-  restart(run: KubeletRun, next: Choice): Promise<unknown>;
+  report: NodeReport;
+  current: Pick<CurrentRun, 'restart'>;
 }
+
+/** Parts of an agent beside a kubelet in a unit of its own. */
+export const unitParts = (options: UnitFlowOptions & DetachOptions) => ({
+  unitFlow: new UnitFlow(options),
+  detach: new Detach(options),
+});
 
 /** The merged document that the next start is a trial of, and in which boot that was put on the host. */
 const stagedRecord = defineRecord('staged', isStaged);
@@ -50,7 +58,7 @@ const retryMs = 1000;
 /** A fleet that reboots at once does not restart all its kubelets at once. */
 const restartWithinMs = 300_000;
 
-export class UnitFlow {
+export class UnitFlow implements RunPart {
   readonly #options: UnitFlowOptions;
   readonly #unit: KubeletUnit;
   #stale: Notice | undefined;
@@ -64,7 +72,7 @@ export class UnitFlow {
   constructor(options: UnitFlowOptions) {
     this.#options = options;
     this.#unit = options.unit;
-    this.#unit.onChange(options.onChange);
+    this.#unit.onChange(() => options.report.update());
   }
 
   notices(): Notice[] {
@@ -72,14 +80,19 @@ export class UnitFlow {
     return this.#stale === undefined ? found : [...found, this.#stale];
   }
 
+  reported(run: KubeletRun | undefined): Pick<ReportFields, 'nextStart'> {
+    const next = this.#nextStart(run);
+    return { nextStart: next && formatRef(next.source, 'short') };
+  }
+
   /** Undefined where it is what runs, or is not known. */
-  nextStart(run: KubeletRun | undefined): StartedConfig | undefined {
+  #nextStart(run: KubeletRun | undefined): StartedConfig | undefined {
     const next = this.#unit.nextStart();
     return next && run && !sameConfig(next.source, run.choice.source, 'document') ? next : undefined;
   }
 
   /** The config to run: the choice, or the same one as it was merged when the running kubelet was started. Undefined: choose again. */
-  async beforeStart(choice: Choice, signal: AbortSignal): Promise<Choice | undefined> {
+  async beforeStart(choice: Choice, { signal }: StartContext): Promise<Choice | undefined> {
     const { log } = this.#options;
     this.#lost = undefined;
     try {
@@ -87,7 +100,7 @@ export class UnitFlow {
       if (this.#isRemoved(choice, running)) return undefined;
       return (await this.#mergedBefore(choice, running, signal)) ?? choice;
     } catch (error) {
-      log.warn('the unit of the kubelet cannot be read', { error });
+      log.warn('cannot read kubelet unit', { error });
       return choice;
     }
   }
@@ -130,24 +143,24 @@ export class UnitFlow {
     return before;
   }
 
-  /** Until the run is over. */
-  async watchMerge(run: KubeletRun, signal: AbortSignal): Promise<void> {
+  /** Merges again when an ingredient has changed. */
+  async during(run: KubeletRun, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     if (this.#lost === undefined) this.#ingredients = this.#presentIngredients();
     else {
       // Without a restart, it is compared again at the next check.
       this.#ingredients = '';
-      await this.#restartLost(run, signal).catch((error) => log.warn('the staged config is not started', { error }));
+      await this.#restartLost(run, signal).catch((error) => log.warn('staged config not started', { error }));
     }
     while (!signal.aborted) {
       await clock.sleep(lookEveryMs, signal).catch(() => {});
       if (signal.aborted || this.#ingredients === this.#presentIngredients()) continue;
-      await this.#mergeAgain(run, signal).catch((error) => log.warn('the config cannot be merged again', { error }));
+      await this.#mergeAgain(run, signal).catch((error) => log.warn('cannot merge config again', { error }));
     }
   }
 
   async #restartLost(run: KubeletRun, signal: AbortSignal): Promise<void> {
-    const { state, clock, random, choose, restart, onChange, log } = this.#options;
+    const { state, clock, random, choose, current, report, log } = this.#options;
     await clock.sleep(random.number() * restartWithinMs, signal).catch(() => {});
     if (signal.aborted) return;
     const next = await choose(signal);
@@ -156,11 +169,11 @@ export class UnitFlow {
     if (!isOtherMerge(next, run.choice)) {
       state.remove(stagedRecord);
       this.#stale = undefined;
-      return onChange();
+      return report.update();
     }
-    log.info('the reboot lost the staged config, the kubelet is restarted with it');
+    log.info('staged config lost by a reboot, restarting the kubelet with it');
     this.#restarted = next.document.digest;
-    await restart(run, next);
+    await current.restart(run, next);
   }
 
   async #mergeAgain(run: KubeletRun, signal: AbortSignal): Promise<void> {
@@ -174,7 +187,7 @@ export class UnitFlow {
     if (signal.aborted) return;
     if (next.error !== undefined) this.#setStale(`and is rejected as it would be merged now: ${causesOf(next.error)}`);
     else if (isOtherMerge(next, choice)) await this.#stage(next);
-    else if (this.nextStart(run) !== undefined) await this.#unstage(choice);
+    else if (this.#nextStart(run) !== undefined) await this.#unstage(choice);
     this.#ingredients = present;
   }
 
@@ -191,13 +204,13 @@ export class UnitFlow {
     await this.#unit.stage({ source, file: document.file });
     this.#options.state.remove(stagedRecord);
     this.#stale = undefined;
-    this.#options.onChange();
+    this.#options.report.update();
   }
 
   #setStale(what: string): void {
     const why = 'the local config or the kubelet changed since the overlay was merged';
     this.#stale = { reason: 'StaleMerge', message: `${why}: the config runs as merged before, ${what}` };
-    this.#options.onChange();
+    this.#options.report.update();
   }
 
   #presentIngredients(): string {
@@ -206,8 +219,12 @@ export class UnitFlow {
     return [driver.fingerprint(), ...files].join('\n');
   }
 
+  healthy(_run: KubeletRun, signal: AbortSignal): void {
+    void this.#confirmHealthy(signal);
+  }
+
   /** The deadline on the host ends; tried until that is done. */
-  async confirmHealthy(signal: AbortSignal): Promise<void> {
+  async #confirmHealthy(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     while (!signal.aborted)
       try {
@@ -219,7 +236,7 @@ export class UnitFlow {
   }
 
   /** Every boot starts what runs from now on. */
-  async keep({ choice: { source, document } }: KubeletRun): Promise<void> {
+  async kept({ choice: { source, document } }: KubeletRun): Promise<void> {
     await this.#unit.keep({ source, file: document.file });
   }
 }
@@ -238,14 +255,30 @@ function isStaged(value: unknown): value is { digest: string; bootId: string } {
 
 interface DetachOptions extends Pick<UnitFlowOptions, 'state' | 'unit' | 'clock' | 'log'> {
   driver: Pick<KubeletDriver, 'stop'>;
+  /** relet ends when it has left. */
+  isOnlyTask: boolean | undefined;
 }
 
 /** relet leaves the host. */
-export class Detach {
+export class Detach implements RunPart {
   readonly #options: DetachOptions;
+  #cannotRunLocal = false;
 
   constructor(options: DetachOptions) {
     this.#options = options;
+  }
+
+  /** Exit code of relet where this is its only task: 0 when it is done, 1 where the local config cannot run. */
+  get exitCode(): number | undefined {
+    if (!this.#options.isOnlyTask) return undefined;
+    return this.isDone ? 0 : this.#cannotRunLocal ? 1 : undefined;
+  }
+
+  healthy(run: KubeletRun): void {
+    const { isOnlyTask, driver } = this.#options;
+    if (!isOnlyTask || run.choice.source === undefined) return;
+    this.#cannotRunLocal = true;
+    void driver.stop();
   }
 
   get isDone(): boolean {
@@ -262,8 +295,8 @@ export class Detach {
     return !isAsked && wasAsked;
   }
 
-  /** Does nothing where nobody asked for it, or local has not passed its trial. */
-  async leave(run: KubeletRun): Promise<void> {
+  /** Leaves where that was asked for and the local config is kept. */
+  async kept(run: KubeletRun): Promise<void> {
     const { state, unit, driver, clock, log } = this.#options;
     const asked = state.read(detachRecord);
     if (asked === undefined || this.isDone) return;
@@ -271,7 +304,7 @@ export class Detach {
     try {
       await unit.detach();
     } catch (error) {
-      return log.error('cannot leave the host, tried again with the next change', { error });
+      return log.error('detach failed, will retry with the next change', { error });
     }
     state.write(detachRecord, { done: rfc3339(clock.now()) });
     log.info("detached: relet's files are removed, the kubelet runs with its local config");

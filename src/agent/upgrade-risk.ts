@@ -16,7 +16,12 @@ import { isObject } from '../json.js';
 import type { Log } from '../log.js';
 import type { Choice } from './choose.js';
 import type { KubeletDriver } from './drivers/driver.js';
+import type { KubeletRun } from './kubelet-run.js';
+import { type EventText, upgradeRisk } from './report/events.js';
+import type { NodeReport } from './report/node-report.js';
 import type { UpgradeReport } from './report/report.js';
+import type { ReportFields } from './report/reporter.js';
+import type { RunPart, StartContext } from './run-part.js';
 import { defineRecord } from './state/json-record.js';
 import type { NodeState } from './state/node-state.js';
 import type { NodeView } from './trial/health.js';
@@ -29,20 +34,20 @@ export interface UpgradeRiskOptions {
   state: NodeState;
   driver: Pick<KubeletDriver, 'version' | 'fingerprint' | 'unit'>;
   validator: Validator;
-  clock: Clock;
-  log: Log;
   /** The config that would be started now. */
   choose(signal: AbortSignal): Promise<Choice>;
   /** Undefined until there is a kubeconfig. */
   view(): NodeView | undefined;
-  /** Another report than before; undefined: there is no upgrade. */
-  onChange(report: UpgradeReport | undefined): void;
+  report: NodeReport;
+  send(event: EventText): void;
+  clock: Clock;
+  log: Log;
 }
 
 /** A look at the file, nothing more, unless it was replaced. */
 const lookEveryMs = 60_000;
 
-export class UpgradeRisk {
+export class UpgradeRisk implements RunPart {
   readonly #options: UpgradeRiskOptions;
   /** Version of the kubelet that is started. */
   #version: string | undefined;
@@ -54,17 +59,17 @@ export class UpgradeRisk {
     this.#options = options;
   }
 
-  get report(): UpgradeReport | undefined {
-    return this.#report;
+  reported(): Pick<ReportFields, 'upgrade'> {
+    return { upgrade: this.#report };
   }
 
-  /** Never rejects. */
-  async beforeStart(choice: Choice, signal: AbortSignal): Promise<void> {
-    this.#version = await this.#compare(async () => choice, signal);
+  async beforeStart(choice: Choice, { signal, isRollback }: StartContext): Promise<Choice> {
+    if (!isRollback) this.#version = await this.#compare(async () => choice, signal);
+    return choice;
   }
 
-  /** While a kubelet runs. Returns when the signal fires. */
-  async watchBinary(signal: AbortSignal): Promise<void> {
+  /** Watches the kubelet's binary. */
+  async during(_run: KubeletRun, signal: AbortSignal): Promise<void> {
     const { clock, driver, choose } = this.#options;
     while (!signal.aborted) {
       await clock.sleep(lookEveryMs, signal).catch(() => {});
@@ -75,7 +80,11 @@ export class UpgradeRisk {
   }
 
   /** The upgrade is over. A kubelet in its own unit may run since before the binary was replaced: its Node says which it is. */
-  async onHealthy(signal: AbortSignal): Promise<void> {
+  healthy(_run: KubeletRun, signal: AbortSignal): void {
+    void this.#ran(signal);
+  }
+
+  async #ran(signal: AbortSignal): Promise<void> {
     const { state, driver, view } = this.#options;
     const isOurs = driver.unit === undefined;
     const version = isOurs
@@ -100,7 +109,7 @@ export class UpgradeRisk {
       const isUpgrade = from !== undefined && to !== undefined && from !== to;
       this.#set(isUpgrade ? await this.#assess({ from, to }, await choose()) : undefined);
     } catch (error) {
-      if (!signal.aborted) log.warn('the replaced kubelet cannot be checked', { from, to, error });
+      if (!signal.aborted) log.warn('cannot check replaced kubelet', { from, to, error });
     }
     return to;
   }
@@ -117,7 +126,11 @@ export class UpgradeRisk {
   #set(report: UpgradeReport | undefined): void {
     if (JSON.stringify(report) === JSON.stringify(this.#report)) return;
     this.#report = report;
-    this.#options.onChange(report);
+    const { report: nodeReport, send, log } = this.#options;
+    nodeReport.update();
+    if (report === undefined) return;
+    log.warn('kubelet replaced', { ...report, details: report.details.join('; ') });
+    if (report.risk !== 'none') send(upgradeRisk(report));
   }
 }
 

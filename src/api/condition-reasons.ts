@@ -30,7 +30,7 @@ export const owedReasons = {
   },
   'state-file': {
     reason: 'StateFileOwed',
-    message: 'The kubelet does not start with the assigned config before a state file is removed.',
+    message: 'The kubelet cannot start with the assigned config until a state file is removed.',
   },
   drain: {
     reason: 'DrainOwed',
@@ -47,11 +47,45 @@ export const upgradeReasons = {
   },
   changes: {
     reason: 'NewKubeletChangesMeaning',
-    message: 'The installed kubelet interprets some fields of this config differently than the one before it.',
+    message: 'The installed kubelet interprets some fields of this config differently than the previous one.',
   },
   none: {
     reason: 'NoUpgradeRisk',
     message: 'The installed kubelet interprets the config of this node as the running one does.',
+  },
+} as const satisfies Record<string, ConditionReason>;
+
+/** These three appear on a host with a trust file. TrustFileUsable is True, or False; the cause follows. */
+export const trustReasons = {
+  read: {
+    reason: 'TrustFileRead',
+    message: 'The host starts only configs that the signers in its trust file have signed.',
+  },
+  unusable: {
+    reason: 'TrustFileUnusable',
+    message: 'The trust file of the host cannot be used: the node runs what it has and accepts no other config.',
+  },
+} as const satisfies Record<string, ConditionReason>;
+
+/** SignatureExpired is True, or False. The time follows. */
+export const expiryReasons = {
+  expired: {
+    reason: 'StatementExpired',
+    message:
+      'The signed statement of the active config has expired. The node runs on with it; a node that joins would reject it.',
+  },
+  none: { reason: 'NotExpired', message: 'The signed statement of the active config has not expired.' },
+} as const satisfies Record<string, ConditionReason>;
+
+/** UnsignedAccepted is True, or False. Its end, the person and why follow. */
+export const unsignedReasons = {
+  accepted: {
+    reason: 'AskedForOnHost',
+    message: 'A person on the host lets configs pass without a signature for a while.',
+  },
+  none: {
+    reason: 'SignaturesRequired',
+    message: 'The host accepts no config without the signatures that its trust file requires.',
   },
 } as const satisfies Record<string, ConditionReason>;
 
@@ -83,15 +117,15 @@ export const unitReasons = {
   UnitStopped: { reason: 'UnitStopped', message: 'The unit of the kubelet is stopped, and relet does not start it.' },
   CommandOverridden: {
     reason: 'CommandOverridden',
-    message: 'Another drop-in of the unit sets a command after that of relet.',
+    message: 'Another drop-in of the unit overrides the command that relet set.',
   },
   NextStartNotKept: {
     reason: 'NextStartNotKept',
-    message: 'The config that runs is not kept for the next boot of the host.',
+    message: 'The config that runs is not saved for the next boot of the host.',
   },
   RollbackPending: {
     reason: 'RollbackPending',
-    message: 'A config has failed, and the kubelet does not run with another one yet.',
+    message: 'A config failed, and the rollback to another one is not complete yet.',
   },
   LimitsLeft: {
     reason: 'LimitsLeft',
@@ -99,7 +133,7 @@ export const unitReasons = {
   },
   NoAgent: {
     reason: 'NoAgent',
-    message: 'The trial ended on the host because no agent was there, and the config is tried again.',
+    message: 'The host ended the trial because no agent was running, and the config is tried again.',
   },
   FellBackToLocal: {
     reason: 'FellBackToLocal',
@@ -154,6 +188,10 @@ export const setProgressReasons = {
     message: 'Nodes are drained before they are assigned the config.',
   },
   soaking: { reason: 'Soaking', message: 'The next wave starts when the soak time of this one is over.' },
+  analyzing: {
+    reason: 'Analyzing',
+    message: 'The nodes of this wave are compared with nodes that do not have the change.',
+  },
   approval: { reason: 'AwaitingApproval', message: 'The next wave starts when this one is approved.' },
   window: { reason: 'WindowClosed', message: 'Nodes are changed only in the windows of the strategy.' },
   paused: { reason: 'Paused', message: 'The spec has paused the rollout.' },
@@ -170,6 +208,10 @@ export const setStalledReasons = {
     reason: 'Halted',
     message: 'More nodes have failed than the strategy allows, and no further node is changed.',
   },
+  worse: {
+    reason: 'WorseThanControls',
+    message: 'Nodes with the change do worse than nodes without it, and no further node is changed.',
+  },
   rolledBack: {
     reason: 'RolledBack',
     message: 'The revision failed and was rolled back; it is not rolled out again until the config changes.',
@@ -178,7 +220,7 @@ export const setStalledReasons = {
   undone: { reason: 'Undone', message: 'The revision was undone, and its nodes returned to their previous config.' },
   expired: {
     reason: 'Expired',
-    message: 'The time limit of the revision is over, and its nodes returned to their previous config.',
+    message: 'The time limit of the revision has passed, and its nodes returned to their previous config.',
   },
   impact: {
     reason: 'ImpactNotAccepted',
@@ -217,7 +259,7 @@ export const setNoteReasons = {
 export const exclusionReasons = {
   notReady: { reason: 'NotReady', message: 'The node was not Ready before it was assigned the config.' },
   held: { reason: 'Held', message: 'The node is held, on its host or by the annotation relet.dev/hold.' },
-  claimed: { reason: 'Claimed', message: 'Another system does maintenance on the node.' },
+  claimed: { reason: 'Claimed', message: 'Another system is performing maintenance on the node.' },
   undrainable: { reason: 'Undrainable', message: 'The node must be drained before the change and cannot be drained.' },
   noAgent: agentReasons.noAgent,
   silent: agentReasons.silent,
@@ -243,8 +285,23 @@ export const exclusionReasons = {
 export const failureReasons = {
   rejected: { reason: 'Rejected', message: 'The node rejected the config.' },
   rolledBack: { reason: 'RolledBackByNode', message: 'The node rolled the config back.' },
+  podsRejected: {
+    reason: 'PodsRejected',
+    message: 'The kubelet rejected pods that ran on the node before it was restarted with the config.',
+  },
   silent: {
     reason: 'DeadlineExceeded',
     message: 'The node did not report the end of its trial before the progress deadline.',
   },
+} as const satisfies Record<string, ConditionReason>;
+
+/** Why a node of a cohort is not compared, as in `status.analyses` of a NodeConfigSet; beside the reasons of an exclusion. */
+export const leftOutReasons = {
+  gone: { reason: 'NoLongerSelected', message: 'The node left the set while it was observed.' },
+  failed: { reason: 'CanaryFailed', message: 'The config was not active on the node to the end.' },
+  changed: { reason: 'ControlChanged', message: 'The node got the change while it was observed as a control.' },
+  drained: { reason: 'Drained', message: 'The node was drained or cordoned, so its workloads are others than before.' },
+  booted: { reason: 'Booted', message: 'The host was booted while it was observed.' },
+  noHistory: { reason: 'NoHistory', message: 'The agent does not have half of the values of a window.' },
+  noAnswer: { reason: 'NoAnswer', message: 'The agent did not answer in time.' },
 } as const satisfies Record<string, ConditionReason>;

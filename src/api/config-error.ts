@@ -24,12 +24,12 @@ export const configErrors = {
   },
   CannotBeChecked: {
     outcome: 'rejected',
-    message: 'The kubelet can read the assigned config and relet cannot check it.',
+    message: 'relet cannot check the assigned config, although the kubelet can read it.',
   },
   InternalError: { outcome: 'rejected', message: 'The assigned config cannot be converted for the kubelet.' },
   StartWouldFail: {
     outcome: 'rejected',
-    message: 'The kubelet would accept the assigned config and exit at its start.',
+    message: 'The kubelet would accept the assigned config and then exit at startup.',
   },
   HostWouldStarve: {
     outcome: 'rejected',
@@ -39,6 +39,29 @@ export const configErrors = {
   FieldPolicyDenied: {
     outcome: 'rejected',
     message: 'The field policy of the node does not allow the assigned config.',
+  },
+  SignatureMissing: {
+    outcome: 'rejected',
+    message: 'The host starts only signed configs, and the assigned one is not.',
+  },
+  SignatureInvalid: {
+    outcome: 'rejected',
+    message: 'The signed statement is not for the assigned config, or a signature is not valid.',
+  },
+  SignerNotAllowed: {
+    outcome: 'rejected',
+    message: 'The assigned config is signed only with keys that the host does not allow.',
+  },
+  TooFewSignatures: {
+    outcome: 'rejected',
+    message: 'The assigned config is signed by fewer principals than the host requires.',
+  },
+  WrongPool: { outcome: 'rejected', message: 'The assigned config is signed for another pool than that of the host.' },
+  NotYetValid: { outcome: 'rejected', message: 'The signed statement of the assigned config is not valid yet.' },
+  Expired: { outcome: 'rejected', message: 'The signed statement of the assigned config has expired.' },
+  SerialTooLow: {
+    outcome: 'rejected',
+    message: 'The assigned config is older than those that the node still accepts.',
   },
   DropInRemoved: {
     outcome: 'rejected',
@@ -55,7 +78,7 @@ export const configErrors = {
   },
   KubeletCrashed: {
     outcome: 'crashing',
-    message: 'The kubelet crashed with the config that it runs and is started again.',
+    message: 'The kubelet crashed with its current config and is being restarted.',
   },
   ReferenceUnreadable: { outcome: 'not followed', message: 'The API server does not let the node read its reference.' },
   ReferenceEmpty: { outcome: 'not followed', message: 'spec.configSource refers to nothing.' },
@@ -68,6 +91,14 @@ export const configErrors = {
     message: 'The ConfigMap does not have the content that the reference pins.',
   },
   InvalidObject: { outcome: 'not followed', message: 'The API server sent a ConfigMap that cannot be used.' },
+  TrustFileUnusable: {
+    outcome: 'not followed',
+    message: 'The trust file of the host cannot be used, so that no other config is accepted.',
+  },
+  ClockNotTrusted: {
+    outcome: 'not followed',
+    message: 'The clock of the host cannot be trusted, and the signed statement depends on the time.',
+  },
   CheckpointUnreadable: { outcome: 'not followed', message: 'The checkpoint directory on the node cannot be read.' },
   CheckpointNotSaved: { outcome: 'not followed', message: 'The config cannot be saved on the node.' },
   AssignmentNotSaved: { outcome: 'not followed', message: 'The node cannot record which config it is assigned.' },

@@ -127,6 +127,8 @@ export interface Claim {
   previous: ConfigRef | undefined;
   /** It had failed before: a correction costs no budget. */
   exempt?: true;
+  /** It was drained for the change: what runs on it is not what ran before. */
+  drained?: true;
   /** The set has let the node go (`onLeave: Keep`): any set may claim it. */
   released?: true;
 }
@@ -154,11 +156,15 @@ export const claimText = (claim: Claim): string =>
 
 /** Undefined for an annotation that is not there, or is not a claim. */
 export function readClaim(text: string | undefined): Claim | undefined {
-  const { set, revision, source, wave, at, previous, exempt, released } = parseObject(text) ?? {};
+  const { set, revision, source, wave, at, previous, exempt, drained, released } = parseObject(text) ?? {};
   if (![set, revision, at].every((one) => typeof one === 'string') || typeof wave !== 'number') return undefined;
   if (!isRefText(source) || !isRefText(previous)) return undefined;
   const refs = { source: parseRef(source), previous: parseRef(previous) };
-  const marks = { ...(exempt === true && { exempt }), ...(released === true && { released }) };
+  const marks = {
+    ...(exempt === true && { exempt }),
+    ...(drained === true && { drained }),
+    ...(released === true && { released }),
+  };
   return { set, revision, ...refs, wave, at, ...marks } as Claim;
 }
 

@@ -6,6 +6,8 @@ import type { ConfigRef } from './config-ref.js';
 import type { LabelSelectorObject } from './label-selector.js';
 import type { NodeConfigCondition } from './node-config.js';
 import type { KubeObject } from './object.js';
+import type { TimeSpan } from './observe.js';
+import type { Signal } from './signals.js';
 
 /** Its address in the API. */
 export const nodeConfigSets = { group: 'relet.dev', version: 'v1alpha1', resource: 'nodeconfigsets' } as const;
@@ -39,7 +41,17 @@ export interface NodeConfigSet extends KubeObject {
   status?: NodeConfigSetStatus;
 }
 
-/** Exactly one of `overlay`, `whole` and `configMap`. */
+/** A payload with signatures: text that was signed, which the controller copies byte for byte. */
+export interface SignedConfig {
+  /** A KubeletConfiguration or an overlay, as in a ConfigMap. */
+  payload: string;
+  /** The text that was signed: digests, pools, serial, times (docs/signing.md). */
+  statement: string;
+  /** SSH signatures of the statement, armoured. */
+  signatures: string[];
+}
+
+/** Exactly one of `overlay`, `whole`, `configMap` and `signed`. */
 export interface SetConfig {
   /** Fields of a KubeletConfiguration, merged into the local config of each node. */
   overlay?: Record<string, unknown>;
@@ -49,6 +61,7 @@ export interface SetConfig {
   whole?: Record<string, unknown>;
   /** A ConfigMap with the label relet.dev/kubelet-config. Its content is copied, so that an edit is a new revision. */
   configMap?: Pick<ConfigRef, 'namespace' | 'name' | 'kubeletConfigKey'>;
+  signed?: SignedConfig;
 }
 
 export interface Wave {
@@ -79,6 +92,30 @@ export interface DrainStrategy {
   unmanagedPods?: 'Block' | 'Evict';
 }
 
+/** A signal by its name, or a query of Prometheus with a name of its own. */
+export interface AnalysisSignal {
+  name: string;
+  /** Smaller effects are not worse: `25%` for levels, workloads a node for counts. */
+  worseBy?: number | string;
+  /** An instant query that gives one value a node. */
+  prometheus?: string;
+  /** The label of the result that names the node. Default `node`. */
+  label?: string;
+}
+
+export interface AnalysisStrategy {
+  /** How long nodes are observed, before their change and after it. */
+  window?: string;
+  /** At most so many nodes without the change are observed. */
+  controls?: number;
+  /** Report: shown, and decides nothing. */
+  onWorse?: 'Halt' | 'Rollback' | 'Report';
+  /** Pause: as if the wave had `approve`. */
+  onCannotTell?: 'Continue' | 'Pause';
+  /** Default: `defaultSignals`, and those that the catalogue names for the changed fields. */
+  signals?: AnalysisSignal[];
+}
+
 export interface SetStrategy {
   waves?: Wave[];
   maxUnavailable?: Share;
@@ -89,6 +126,7 @@ export interface SetStrategy {
   order?: string[];
   drain?: DrainStrategy;
   windows?: Window[];
+  analysis?: AnalysisStrategy;
 }
 
 export interface NodeConfigSetSpec {
@@ -124,10 +162,10 @@ export interface NamedNode {
 }
 
 /**
- * Transitions: Pending ─► Rolling ─► Soaking ─► AwaitingApproval ─► Done. Soaking and AwaitingApproval only where the wave has them
- * and has nodes; back to Rolling when nodes join or the percentages grow.
+ * Transitions: Pending ─► Rolling ─► Soaking ─► Analyzing ─► AwaitingApproval ─► Done. Soaking, Analyzing and AwaitingApproval only where
+ * the wave has them and has nodes; back to Rolling when nodes join or the percentages grow.
  */
-export type WaveState = 'Pending' | 'Rolling' | 'Soaking' | 'AwaitingApproval' | 'Done';
+export type WaveState = 'Pending' | 'Rolling' | 'Soaking' | 'Analyzing' | 'AwaitingApproval' | 'Done';
 
 export interface WaveStatus {
   /** The first is 1. */
@@ -153,10 +191,20 @@ export const isEmptyWave = (waves: readonly Pick<WaveStatus, 'nodes' | 'assigned
 
 export type RevisionOutcome = 'Complete' | 'Aborted' | 'Undone' | 'RolledBack' | 'Expired' | 'Superseded';
 
+/** Statement and signatures of a revision, as far as the status keeps them. */
+export interface RevisionSignatures {
+  /** SHA-256 of both, shortened: another one is another attempt, with a ConfigMap of its own. */
+  digest: string;
+  serial?: number;
+  /** Fingerprints of the keys that signed, as in the signatures. Which of them count is decided on each host. */
+  keys: string[];
+}
+
 export interface SetRevision {
   revision: string;
   /** The ConfigMap, as NAMESPACE/NAME/KEY. */
   source: string;
+  signed?: RevisionSignatures;
   /** Summary of the fields that it sets, in a sentence; shortened. */
   summary?: string;
   startedAt: string;
@@ -210,6 +258,63 @@ export interface Intent {
   /** The nodes among these that cost no budget. */
   exempt?: string[];
   at: string;
+}
+
+/** Entries in `status.analyses`. */
+export const mostAnalyses = 12;
+/** Nodes of a cohort, of each of the two kinds. */
+export const mostObserved = 50;
+
+/** NoControls: not compared, since no node was left that does not get the change. */
+export type AnalysisOutcome = 'Worse' | 'NotWorse' | 'CannotTell' | 'NoControls';
+
+/** One cohort of a wave: its first canaries, and controls, observed in the same time. Only the newest entry has names and points. */
+export interface WaveAnalysis {
+  revision: string;
+  attempt: number;
+  wave: number;
+  /** Transitions: Observing ─► Done. Without controls Done at once. */
+  state: 'Observing' | 'Done';
+  before?: TimeSpan;
+  after?: TimeSpan;
+  canaries?: string[];
+  controls?: string[];
+  /** Nodes of the cohort that are not compared, and why. */
+  leftOut?: NamedNode[];
+  outcome?: AnalysisOutcome;
+  /** Number among the looks of this revision that could tell something. Each may spend half as much alpha as the one before. */
+  look?: number;
+  /** For people. */
+  message?: string;
+  signals?: AnalyzedSignal[];
+}
+
+export interface AnalyzedSignal {
+  name: string;
+  kind: Signal['kind'];
+  outcome: 'Worse' | 'NotWorse' | 'CannotTell';
+  /** Levels: the share by which canaries are worse, 0.5 for 50 %. Counts: workloads a node. */
+  effect: number;
+  worseBy: number;
+  p: number;
+  alpha: number;
+  /** Standard deviation of the changes of the controls; of logarithms for levels. */
+  spread: number;
+  canaries: AnalyzedGroup;
+  controls: AnalyzedGroup;
+  /** Why there are no values, such as a query that failed. */
+  error?: string;
+}
+
+export interface AnalyzedGroup {
+  nodes: number;
+  /** How many of them changed by more than `worseBy`. */
+  worse: number;
+  /** Levels: the median. Counts: the sum. */
+  before: number;
+  after: number;
+  /** Before and after of each node that answered, rounded. */
+  points?: [before: number, after: number][];
 }
 
 /** Written by people, through the status subresource (the role relet:approver). The controller removes a request once it is handled. */
@@ -284,6 +389,8 @@ export interface NodeConfigSetStatus {
   wave?: number;
   waveText?: string;
   waves?: WaveStatus[];
+  /** Newest first. */
+  analyses?: WaveAnalysis[];
 
   /** Reason why the rollout waits, in a sentence with node names; absent while it waits for nothing. */
   waiting?: string;
@@ -305,7 +412,16 @@ export const strategyDefaults = {
   order: [],
   drain: { policy: 'WhenNeeded', timeout: '10m', onUndrainable: 'Skip', unmanagedPods: 'Block' },
   windows: [],
-} satisfies Required<SetStrategy>;
+} satisfies Required<Omit<SetStrategy, 'analysis'>>;
+
+/** Also in the schema. Without `analysis` nothing is compared. */
+export const analysisDefaults = {
+  window: '10m',
+  controls: 50,
+  onWorse: 'Halt',
+  onCannotTell: 'Continue',
+  signals: [],
+} satisfies Required<AnalysisStrategy>;
 
 /** Also in the schema. */
 export const specDefaults = {

@@ -6,6 +6,9 @@
 import type { AgentLease } from './agent-lease.js';
 import type { NodeConfigSource, NodeConfigStatus } from './config-ref.js';
 import type { KubeObject } from './object.js';
+import type { Observed } from './observe.js';
+import type { RejectedPods } from './rejected-pods.js';
+import type { SigningStatus } from './signing.js';
 
 /** On a ConfigMap: it holds a kubelet config. Without it no node reads it through a NodeConfig, and nobody is granted it. */
 export const configLabel = 'relet.dev/kubelet-config';
@@ -79,7 +82,10 @@ export interface NodeConfigObjectStatus {
   lease?: AgentLease;
   /** How long a config is on trial on this node. */
   trialSeconds?: number;
-  /** How the agent drives the kubelet: `process` when relet is its parent, `systemd` when it stays in its own unit. */
+  /**
+   * How the agent drives the kubelet: `process` when relet is its parent, `systemd` when it stays in its own unit; `k3s-agent`,
+   * `k3s-server`, `rke2-agent` and `rke2-server` when it is a part of that program.
+   */
   driver?: string;
   /** Config of the next kubelet start, if it is not the active one: NAMESPACE/NAME/KEY, or local. */
   nextStart?: string;
@@ -89,6 +95,12 @@ export interface NodeConfigObjectStatus {
   localConfig?: LocalConfig;
   /** The flags of its kubelet. Absent when they are unknown. */
   kubeletFlags?: KubeletFlag[];
+  /** Present on a host with a trust file. */
+  signing?: SigningStatus;
+  /** Answer to the newest request in the annotation relet.dev/observe. */
+  observed?: Observed;
+  /** Present where pods that ran did not survive the restart of the kubelet with the active config. */
+  rejectedPods?: RejectedPods;
 }
 
 export interface KubeletFlag {
@@ -137,7 +149,17 @@ export interface NodeConfigCondition {
 }
 
 /** Written by the node itself. Granted and Guarded, in the same list, are the controller's. */
-export const nodeConditions = ['ConfigOK', 'OnTrial', 'ActionOwed', 'UpgradeRisk', 'UnitOK', 'BootRisk'] as const;
+export const nodeConditions = [
+  'ConfigOK',
+  'OnTrial',
+  'ActionOwed',
+  'UpgradeRisk',
+  'UnitOK',
+  'BootRisk',
+  'TrustFileUsable',
+  'SignatureExpired',
+  'UnsignedAccepted',
+] as const;
 /** Set to True by the controller, and back to False by the agent with its next report: it costs no request of its own. */
 export const agentMissingCondition = 'AgentMissing';
 

@@ -12,6 +12,10 @@ interface Wording {
 }
 
 const internal = 'internal failure, see Kubelet log for details';
+const signature = {
+  beta: 'rejected: this host does not accept the signature of this config, see Kubelet log for details',
+  alpha: 'failed the signature check with current %c',
+};
 const download = 'failed to download config, see Kubelet log for details';
 
 export const upstreamWords = {
@@ -48,6 +52,14 @@ export const upstreamWords = {
     beta: 'rejected: the field policy does not allow this config, see Kubelet log for details',
     alpha: 'failed the field policy with current %c',
   },
+  SignatureMissing: signature,
+  SignatureInvalid: signature,
+  SignerNotAllowed: signature,
+  TooFewSignatures: signature,
+  WrongPool: signature,
+  NotYetValid: signature,
+  Expired: signature,
+  SerialTooLow: signature,
   DropInRemoved: {
     beta: 'rejected: the drop-in of this config was removed from the host, see Kubelet log for details',
     alpha: 'failed to start current %c, its drop-in was removed',
@@ -94,6 +106,8 @@ export const upstreamWords = {
     alpha: 'ConfigMap with name %name from namespace %namespace has the sha256 %found and not the pinned %wanted',
   },
   InvalidObject: { beta: internal, alpha: 'invalid downloaded object' },
+  TrustFileUnusable: { beta: internal, alpha: 'failed to read the trust file' },
+  ClockNotTrusted: { beta: internal, alpha: 'failed to read the time' },
   CheckpointUnreadable: {
     beta: internal,
     alpha: 'failed to determine whether object with UID %uid was already checkpointed',

@@ -4,7 +4,7 @@ import { setDefaults } from '../config/defaults.js';
 import { diff } from '../config/diff.js';
 import { applyFlags, parseCommandLine } from '../config/flags.js';
 import { getField, type KubeletConfig } from '../config/model.js';
-import { type ExportFormat, exportFormats, exportOverlay } from './export.js';
+import { droppedThresholds, type ExportFormat, exportFormats, exportOverlay } from './export.js';
 
 const config: KubeletConfig = {
   maxPods: 150,
@@ -79,14 +79,34 @@ test.each([
   expect(JSON.stringify(object)).not.toContain(field);
 });
 
-test('only kubeadm can return a field to its default', () => {
+test('kubeadm, and k3s and RKE2 from 1.32 on, can return a field to its default', () => {
   const unset = ['clusterDomain', 'evictionHard[nodefs.available]'];
   for (const format of exportFormats)
     expect(exported(format, {}, undefined, unset).lost.map(({ field }) => field)).toEqual(
-      format === 'kubeadm' ? [] : unset,
+      ['kubeadm', 'k3s', 'rke2'].includes(format) ? [] : unset,
     );
+  expect(exported('k3s', {}, 31, unset).lost.map(({ field }) => field)).toEqual(unset);
   expect(exported('kubeadm', {}, undefined, unset).object).toMatchObject({
     clusterDomain: null,
     evictionHard: { 'memory.available': '200Mi', 'nodefs.available': null },
+  });
+});
+
+describe('thresholds that a target drops, because it replaces the map', () => {
+  const dropped = (overlay: KubeletConfig) => droppedThresholds({ config: overlay, unset: [] });
+
+  test('one threshold drops the defaults of the others', () => {
+    expect(dropped({ evictionHard: { 'memory.available': '200Mi' } })).toEqual([
+      'imagefs.available',
+      'imagefs.inodesFree',
+      'nodefs.available',
+      'nodefs.inodesFree',
+    ]);
+  });
+
+  test('all thresholds, none, or defaults that the kubelet merges drop nothing', () => {
+    expect(dropped(setDefaults({}, 36))).toEqual([]);
+    expect(dropped({ maxPods: 150 })).toEqual([]);
+    expect(dropped({ evictionHard: { 'memory.available': '1Gi' }, mergeDefaultEvictionSettings: true })).toEqual([]);
   });
 });

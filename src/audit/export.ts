@@ -5,11 +5,11 @@
  *   eks         NodeConfig of nodeadm                             karpenter   EC2NodeClass
  *   kubeadm     a patch of target kubeletconfiguration            k3s, rke2   a drop-in, or kubelet-arg before 1.32
  */
+import { setDefaults } from '../config/defaults.js';
 import { flagRows } from '../config/facts/flag-rows.js';
 import { formatPath, leavesOf } from '../config/field-path.js';
-import { header } from '../config/header.js';
 import { getField, type KubeletConfig, type Minor, newestMinor, type Overlay } from '../config/model.js';
-import { withSetting } from '../config/set-field.js';
+import { overlayDropIn } from '../config/overlay-drop-in.js';
 import { shapeOf } from '../config/shape.js';
 import { isObject } from '../json.js';
 
@@ -40,16 +40,24 @@ export function exportOverlay(overlay: Overlay, format: ExportFormat, options: E
       return why === undefined;
     }),
   );
-  if (target.unsets !== true)
+  if (target.unsets?.(options) !== true)
     for (const field of overlay.unset)
       lost.push({ field, why: 'it can set fields, and not return one to its default' });
   return { object: target.write({ config: kept, unset: overlay.unset }, options, lost), lost };
 }
 
+/** Default thresholds that a kubelet without an evictionHard of its own drops, because the overlay names others. */
+export function droppedThresholds({ config }: Overlay): string[] {
+  const named = config.evictionHard;
+  if (!isObject(named) || config.mergeDefaultEvictionSettings === true) return [];
+  const { evictionHard: defaults } = setDefaults({}, newestMinor);
+  return isObject(defaults) ? Object.keys(defaults).filter((signal) => !Object.hasOwn(named, signal)) : [];
+}
+
 interface ExportTarget {
   rejects?(field: string, options: ExportOptions): string | undefined;
   /** Can say that a field has its default. */
-  unsets?: true;
+  unsets?(options: ExportOptions): boolean;
   write(overlay: Overlay, options: ExportOptions, lost: Exported['lost']): object;
 }
 
@@ -92,8 +100,9 @@ const karpenterTakes = [
 ];
 
 const rancher: ExportTarget = {
-  write({ config }, { minor = newestMinor }, lost) {
-    return minor >= 32 ? { ...header, ...config } : { 'kubelet-arg': kubeletArgs(config, minor, lost) };
+  unsets: ({ minor = newestMinor }) => minor >= 32,
+  write(overlay, { minor = newestMinor }, lost) {
+    return minor >= 32 ? overlayDropIn(overlay) : { 'kubelet-arg': kubeletArgs(overlay.config, minor, lost) };
   },
 };
 
@@ -137,18 +146,13 @@ const targets: Record<ExportFormat, ExportTarget> = {
     }),
   },
   kubeadm: {
-    unsets: true,
+    unsets: () => true,
     // In a merge patch, null removes what the file of the cluster has.
-    write: ({ config, unset }) => unset.reduce<KubeletConfig>(withNull, { ...header, ...config }),
+    write: overlayDropIn,
   },
   k3s: rancher,
   rke2: rancher,
 };
-
-function withNull(config: KubeletConfig, path: string): KubeletConfig {
-  const key = /^([^[]+)\[(.*)\]$/s.exec(path);
-  return withSetting(config, { path: key === null ? path.split('.') : [...key[1]!.split('.'), key[2]!], value: null });
-}
 
 /** Before there were drop-ins: fields that have a flag. */
 function kubeletArgs(config: KubeletConfig, minor: Minor, lost: Exported['lost']): string[] {

@@ -23,6 +23,7 @@ import {
   verb,
   withExamples,
 } from './command-line.js';
+import { addStatementOptions } from './sign/options.js';
 
 /** As in src/audit/export.ts, which is loaded only by the export. */
 const exportFormats = ['openshift', 'talos', 'eks', 'karpenter', 'kubeadm', 'k3s', 'rke2'];
@@ -280,7 +281,12 @@ const declarations: Record<string, () => Command> = {
 
   push: () =>
     withExamples(
-      verb('relet push', 'Store a config as an immutable ConfigMap, named by its content.')
+      addStatementOptions(
+        verb('relet push', 'Store a config as an immutable ConfigMap, named by its content.').option(
+          '--sign <KEY>',
+          'sign it with this SSH key; adds to signatures that are there',
+        ),
+      )
         .argument('<FILE>', "KubeletConfiguration or overlay, YAML or JSON; '-' is standard input")
         .option('--name <NAME>', 'before the hash', 'kubelet-config')
         .option('--key <KEY>', 'key in the ConfigMap', 'kubelet')
@@ -296,6 +302,7 @@ const declarations: Record<string, () => Command> = {
       [
         ['relet push kubelet.yaml', "named as 'kubectl create configmap --append-hash' would"],
         ['relet assign $(relet push kubelet.yaml -o name) node-1', 'and use it'],
+        ['relet push kubelet.yaml --sign ~/.ssh/id_ed25519_sk --pools gpu', 'for hosts that need a signature'],
       ],
     ),
 
@@ -495,7 +502,9 @@ function changing(command: Command, parts: ('many' | 'set' | 'drain' | 'name' | 
         new Option('--drain-timeout <TIME>', 'give up a drain after').argParser(parseTime).default(600_000, '10m'),
       );
   if (parts.includes('name'))
-    command.option('--name <NAME>', 'of the new ConfigMap, before its hash', 'kubelet-config');
+    command
+      .option('--name <NAME>', 'of the new ConfigMap, before its hash', 'kubelet-config')
+      .option('--sign <KEY>', 'sign the new config with this SSH key, for hosts that need a signature');
   if (parts.includes('key')) command.option('--key <KEY>', 'key in the ConfigMap');
   return command.addHelpText(
     'after',

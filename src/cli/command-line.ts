@@ -5,7 +5,7 @@
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { impacts } from '../api/node-annotations.js';
 import { configNamespace } from '../api/node-config.js';
-import { knownMinor, type Minor, newestMinor, oldestMinor, parseMinor } from '../config/model.js';
+import { knownMinor, type Minor, newestMinor, oldestMinor, parseMinor, parsePatch } from '../config/model.js';
 import { nearest } from '../config/suggest.js';
 import { tryParseDuration } from '../go/duration.js';
 import { complain } from './complain.js';
@@ -168,6 +168,8 @@ export const presets = {
 
 export interface KubeletVersion {
   minor: Minor;
+  /** Absent where only the minor was given. */
+  patch?: number | undefined;
   /** Said to people when the kubelet meant is not exactly the one whose rules are used. */
   note?: string;
 }
@@ -183,7 +185,7 @@ export function parseKubeletVersion(text: string): KubeletVersion {
   if (asked === undefined)
     throw new InvalidArgumentError(`Write it as 1.32 or v1.32.1; relet knows 1.${oldestMinor} to 1.${newestMinor}.`);
   const minor = knownMinor(asked);
-  if (minor === asked) return { minor };
+  if (minor === asked) return { minor, patch: parsePatch(text) };
   const than = asked > minor ? 'newer' : 'older';
   return {
     minor,

@@ -10,6 +10,7 @@ import { readPlain } from '../config/plain-document.js';
 import { runController } from '../controller/controller.js';
 import type { GuardChoice } from '../controller/guard-plan.js';
 import { controllerMetrics, newControllerCounters } from '../controller/metrics.js';
+import { prometheusQueries } from '../controller/prometheus.js';
 import { webhookSender } from '../controller/webhook.js';
 import { createClient } from '../kube/client.js';
 import { kubeconfigSource } from '../kube/identity.js';
@@ -32,6 +33,9 @@ interface Flags {
   webhookUrl?: string;
   webhookTokenFile?: string;
   webhookCaFile?: string;
+  prometheusUrl?: string;
+  prometheusTokenFile?: string;
+  prometheusCaFile?: string;
   logFormat: 'text' | 'json';
 }
 
@@ -60,6 +64,9 @@ export async function run(args: string[]): Promise<void> {
     .option('--webhook-url <URL>', 'where to POST when a set halts, waits for approval, is complete or was undone')
     .option('--webhook-token-file <FILE>', 'bearer token for it; read again when it changes')
     .option('--webhook-ca-file <FILE>', 'certificate authorities for it, beside those of Node.js')
+    .option('--prometheus-url <URL>', 'where sets with strategy.analysis send the queries of their signals')
+    .option('--prometheus-token-file <FILE>', 'bearer token for it; read again when it changes')
+    .option('--prometheus-ca-file <FILE>', 'certificate authorities for it, beside those of Node.js')
     .addOption(oneOf('--log-format <FORMAT>', 'how to log to stderr', ['text', 'json']))
     .action(control);
   await runVerb(command, args);
@@ -77,15 +84,15 @@ async function control(flags: Flags): Promise<void> {
     random: systemRandom,
     userAgent: `relet/${pkg.version} (controller)`,
     env: process.env,
-    onWarning: (warning) => log.debug('the API server warns', { warning }),
+    onWarning: (warning) => log.debug('API server warning', { warning }),
   });
-  const sendNotice = webhook(flags);
+  const [sendNotice, queryNodes] = [webhook(flags), prometheus(flags)];
   const counters = newControllerCounters();
   let isLeader = false;
   const lead = async (until: AbortSignal) => {
     isLeader = true;
     const { configNamespaces: namespaces, guards, guardsSettleTime: settleMs } = flags;
-    await runController({ client, log, counters, namespaces, guards, settleMs, sendNotice }, until);
+    await runController({ client, log, counters, namespaces, guards, settleMs, sendNotice, queryNodes }, until);
     isLeader = false;
   };
   if (flags.metricsBindAddress)
@@ -116,13 +123,26 @@ async function control(flags: Flags): Promise<void> {
 }
 
 function webhook({ webhookUrl: url, webhookTokenFile: tokenFile, webhookCaFile: caFile }: Flags) {
+  const options = outboundOptions('webhook', { url, tokenFile, caFile });
+  return options && webhookSender(options);
+}
+
+function prometheus({ prometheusUrl: url, prometheusTokenFile: tokenFile, prometheusCaFile: caFile }: Flags) {
+  const options = outboundOptions('prometheus', { url, tokenFile, caFile });
+  return options && prometheusQueries(options);
+}
+
+function outboundOptions(
+  flag: string,
+  { url, ...files }: { url: string | undefined; tokenFile: string | undefined; caFile: string | undefined },
+) {
   if (url === undefined) {
-    if (tokenFile !== undefined || caFile !== undefined)
-      throw new CannotRun('--webhook-token-file and --webhook-ca-file need --webhook-url');
+    if (files.tokenFile !== undefined || files.caFile !== undefined)
+      throw new CannotRun(`--${flag}-token-file and --${flag}-ca-file need --${flag}-url`);
     return undefined;
   }
-  const common = { files: systemFileReader, env: process.env, clock: systemClock };
-  return webhookSender({ url, tokenFile, caFile, ...common, userAgent: `relet/${pkg.version} (controller)` });
+  const userAgent = `relet/${pkg.version} (controller)`;
+  return { url, ...files, files: systemFileReader, env: process.env, clock: systemClock, userAgent };
 }
 
 function identity({ kubeconfig }: Flags, log: ReturnType<typeof createLog>) {

@@ -1,7 +1,8 @@
 /** `relet dashboard`: serves the page with the fleet. It acts as the person who is logged in, and has no rights of its own. */
+import type { BlockList } from 'node:net';
 import { aborted } from '../aborted.js';
 import { CannotRun } from '../cannot-run.js';
-import { isLoopbackAddress } from '../dashboard/server/request-checks.js';
+import { isLoopbackAddress, proxiesOf } from '../dashboard/server/request-checks.js';
 import { createLog } from '../log.js';
 import {
   addConnectionFlags,
@@ -24,7 +25,7 @@ interface Flags extends ConnectionOptions {
   readOnly?: boolean;
   allowedHosts: string[];
   trustProxyHeader?: string;
-  trustedProxies: string[];
+  trustedProxies?: BlockList;
   tlsCertFile?: string;
   tlsPrivateKeyFile?: string;
   logFormat: 'text' | 'json';
@@ -46,7 +47,11 @@ export function dashboardVerb() {
       .option('--read-only', 'only show: there are no buttons, and no request changes anything')
       .option('--allowed-hosts <LIST>', 'names under which it may be opened; with commas', list, [])
       .option('--trust-proxy-header <NAME>', "header in which a proxy sends the person's bearer token")
-      .option('--trusted-proxies <LIST>', 'addresses from which that header is believed', list, ['127.0.0.1', '::1'])
+      .option(
+        '--trusted-proxies <LIST>',
+        'addresses, or networks such as 10.0.0.0/8, from which that header is believed (127.0.0.1,::1)',
+        proxies,
+      )
       .option('--tls-cert-file <FILE>', 'serve TLS with this certificate')
       .option('--tls-private-key-file <FILE>', 'and this key')
       .addOption(oneOf('--log-format <FORMAT>', 'how to log to stderr', ['text', 'json']))
@@ -76,10 +81,10 @@ async function serve(flags: Flags): Promise<void> {
     basePath: flags.basePath,
     readOnly: flags.readOnly ?? false,
     allowedHosts: flags.allowedHosts,
-    trustedProxies: flags.trustedProxies,
     log,
     signal: stop.signal,
     ...(port !== undefined && { port }),
+    ...(flags.trustedProxies && { trustedProxies: flags.trustedProxies }),
     ...(trustProxyHeader !== undefined && { proxyHeader: trustProxyHeader }),
     ...(tlsCertFile !== undefined && { tls: { certFile: tlsCertFile, keyFile: tlsPrivateKeyFile! } }),
   }).catch((error: unknown) => {
@@ -115,6 +120,13 @@ function basePath(text: string): string {
   const path = `/${text.replace(/^\/+|\/+$/g, '')}/`.replace('//', '/');
   if (/^\/([\w.~-]+\/)*$/.test(path) && !/\/\.+\//.test(path)) return path;
   throw new InvalidArgumentError('Must be a path such as /relet, of letters, digits, dots, dashes and underscores.');
+}
+
+function proxies(text: string): BlockList {
+  const found = proxiesOf(list(text));
+  if (found === undefined)
+    throw new InvalidArgumentError('Must be addresses, or networks such as 10.0.0.0/8, with commas.');
+  return found;
 }
 
 const list = (text: string): string[] =>

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import pkg from '../../package.json' with { type: 'json' };
 import { systemClock } from '../clock.js';
-import { isLoopbackAddress } from '../dashboard/server/request-checks.js';
+import { isLoopbackAddress, proxiesOf } from '../dashboard/server/request-checks.js';
 import { type DashboardOptions, startDashboard } from '../dashboard/server/server.js';
 import { createClient } from '../kube/client.js';
 import { createIdentity, type IdentitySource } from '../kube/identity.js';
@@ -32,6 +32,7 @@ export interface ServeOptions extends Given {
 }
 
 export const defaultPort = 8440;
+export const loopbackProxies = proxiesOf(['127.0.0.1', '::1'])!;
 const defaultAddress = '127.0.0.1';
 
 /** Each link logs in once, as the person who started it; only on a loopback address. */
@@ -50,7 +51,7 @@ export async function serveDashboard(options: ServeOptions): Promise<{ url: stri
       readOnly: options.readOnly ?? false,
       allowedHosts: options.allowedHosts ?? [],
       ...(proxyHeader !== undefined && { proxyHeader }),
-      trustedProxies: options.trustedProxies ?? ['127.0.0.1', '::1'],
+      trustedProxies: options.trustedProxies ?? loopbackProxies,
       pageDir: join(dirname(reletExecutable()), '..', 'dist', 'dashboard'),
       connect: (token) =>
         token !== undefined ? clientOf(() => withToken(own, token)) : isLocal ? clientOf(own) : undefined,

@@ -9,7 +9,7 @@
 import { advise } from './advice.js';
 import { type Decoded, DecodeError, type DecodeOptions, decode } from './decode.js';
 import { setDefaults } from './defaults.js';
-import { applyFlags, type FlagError, flagAt, readCommandLine } from './flags.js';
+import { applyFlagsTo, type FlagError, flagAt, readCommandLine } from './flags.js';
 import { Doubts } from './follow-ups.js';
 import { forecast } from './forecast.js';
 import { placeCertificate, resolvePaths } from './host-paths.js';
@@ -32,6 +32,8 @@ import { validate, validateCommandLine } from './validate.js';
 
 export interface CheckOptions {
   minor: Minor;
+  /** Patch release, for bugs that only some of a minor have. */
+  patch?: number | undefined;
   /** Kubelet arguments as on its command line: `--max-pods=60`. */
   flags?: readonly string[];
   host?: Host;
@@ -109,7 +111,9 @@ export function examine(text: string, options: CheckOptions): Examination {
   if (decoded === undefined)
     return { result: conclude(steps, new Map()), flags, isRead, unknown: [], placeOf: () => undefined };
   const { positions, config: document, unknown } = decoded;
-  const context = { minor, flags, ...(options.host && { host: options.host }) };
+  // A newer kubelet than relet knows is not a patch release of the newest known one.
+  const patch = minor === options.minor ? options.patch : undefined;
+  const context = { minor, patch, flags, ...(options.host && { host: options.host }) };
   const { config, steps: more } = checkDecoded(decoded, context, file);
   const placeOf = (path: string) => positions.get(path);
   return { result: conclude([...steps, ...more], positions), document, config, flags, isRead, unknown, placeOf };
@@ -152,12 +156,13 @@ function tryDecode(text: string, options: Required<DecodeOptions>): { decoded: D
   }
 }
 
-function checkDecoded(decoded: Decoded, { minor, flags, host }: ValidationContext, file: string) {
+function checkDecoded(decoded: Decoded, given: ValidationContext, file: string) {
+  const { minor, flags } = given;
   const document = decoded.config;
   const defaulted = setDefaults(document, minor);
   resolvePaths(defaulted, file, minor);
-  const config = applyFlags(defaulted, flags, minor);
-  const context = { minor, flags, document, ...(host && { host }) };
+  const config = applyFlagsTo(defaulted, flags, minor);
+  const context = { ...given, document };
   const { message, findings, doubtful } = validate(config, context);
   const forecasts = forecast(config, context);
   const stops = forecasts.filter(({ severity }) => severity === 'error');

@@ -247,7 +247,8 @@ function readNumber(text: string, type: ScalarShape['type']): number | bigint | 
     return Number.isFinite(value) ? value : undefined;
   }
   if (!/^-?\d+$/.test(text)) return undefined;
-  const value = BigInt(text);
+  // Without -0.
+  const value = text.length < 10 ? Number(text) || 0 : BigInt(text);
   const [min, max] = integerRanges[type as keyof typeof integerRanges];
   if (value < min || value > max) return undefined;
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;

@@ -2,17 +2,16 @@
  * Fills what a document leaves out, as the kubelet of a minor does: the object it would show on /configz, on Linux. A pointer,
  * list or map is left out when nil, anything else when it is zero: `maxPods: 0` means 110, `healthzPort: 0` means 0.
  */
-import { copy } from './copy.js';
 import { complete } from './decode-fields.js';
 import { defaultOf, type Field, fieldAt, fieldsOf } from './fields.js';
 import { isGateOn } from './gates.js';
 import { type KubeletConfig, knownMinor, type Minor } from './model.js';
 import { shapeOf } from './shape.js';
 
-/** A new object with every field of that minor; the argument is not changed. */
+/** A new object with every field of that minor, which shares maps and lists with the argument. */
 export function setDefaults(config: KubeletConfig, minor: Minor): KubeletConfig {
   const known = knownMinor(minor);
-  const whole = complete(copy(config), shapeOf(known));
+  const whole = complete(config, shapeOf(known));
   // Both look at what was set, so they come before the field they look at is filled.
   setReportFrequency(whole, known);
   setSerializeImagePulls(whole);

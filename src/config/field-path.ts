@@ -16,12 +16,21 @@ export function formatPath(parts: readonly string[], minor: Minor): string {
 
 /** Paths that a config sets: scalars, whole lists, keys of maps, and maps and structs that are empty. */
 export function leavesOf(config: KubeletConfig, shape: StructShape): string[][] {
-  return Object.entries(config).flatMap(([name, value]) => {
+  const leaves: string[][] = [];
+  addLeaves(leaves, [], config, shape);
+  return leaves;
+}
+
+function addLeaves(leaves: string[][], within: readonly string[], config: KubeletConfig, shape: StructShape): void {
+  for (const [name, value] of Object.entries(config)) {
     const child = shape.fields.get(name);
-    if (child === undefined || child.kind === 'list' || child.kind === 'scalar' || !isObject(value)) return [[name]];
-    const inner = child.kind === 'struct' ? leavesOf(value, child) : Object.keys(value).map((key) => [key]);
-    return inner.length === 0 ? [[name]] : inner.map((parts) => [name, ...parts]);
-  });
+    const path = [...within, name];
+    const isInner = (child?.kind === 'struct' || child?.kind === 'map') && isObject(value);
+    const count = leaves.length;
+    if (isInner && child.kind === 'struct') addLeaves(leaves, path, value, child);
+    else if (isInner) for (const key of Object.keys(value)) leaves.push([...path, key]);
+    if (leaves.length === count) leaves.push(path);
+  }
 }
 
 /** Whether a path is that field or in it: `kubeReserved[cpu]` is in `kubeReserved`, `kubeReservedCgroup` is not. */

@@ -120,8 +120,11 @@ function unknownFlag(word: string): FlagError {
 }
 
 /** A new config, overridden by the flags; the argument is not changed. Flags without a field in that minor change nothing. */
-export function applyFlags(config: KubeletConfig, flags: CommandLine, minor: Minor): KubeletConfig {
-  const whole = copy(config);
+export const applyFlags = (config: KubeletConfig, flags: CommandLine, minor: Minor): KubeletConfig =>
+  applyFlagsTo(copy(config), flags, minor);
+
+/** The same on the config itself, whose structs are changed. */
+export function applyFlagsTo(whole: KubeletConfig, flags: CommandLine, minor: Minor): KubeletConfig {
   forgetSplitStreams(whole);
   for (const [name, values] of flags) {
     const path = flagAt(name, minor)?.field;

@@ -10,8 +10,9 @@ export class Doubts {
   private readonly names = new Set<string>();
   /** Names that were added, also those that are not looked for. */
   private readonly seen = new Set<string>();
-  /** In lower case, and the most words between dots that one of them has. */
+  /** In lower case; with their lengths, and the most words between dots that one of them has. */
   private readonly mentions = new Set<string>();
+  private readonly lengths = new Set<number>();
   private mostWords = 1;
 
   /** The value at this path is wrong or missing; so is the gate in `featureGates[NAME]`. */
@@ -29,6 +30,7 @@ export class Doubts {
     if (!/^(port|\w*[A-Z.][\w.]*)$/.test(name)) return;
     this.names.add(name);
     this.mentions.add(name.toLowerCase());
+    this.lengths.add(name.length);
     this.mostWords = Math.max(this.mostWords, name.split('.').length);
   }
 
@@ -44,15 +46,35 @@ export class Doubts {
     return false;
   }
 
-  /** Word by word: one expression of all names would cost their number for each letter of each message. */
+  /**
+   * Word by word: one expression of all names would cost their number for each letter of each message. Words of another length than any
+   * name are passed over, since there may be thousands of messages.
+   */
   private *namesIn(message: string): Generator<string> {
-    for (const [run] of message.matchAll(/[\w.-]+/g)) {
-      const words = run.split('.');
-      for (let first = 0; first < words.length; first++)
-        for (let count = 1; count <= this.mostWords && first + count <= words.length; count++) {
-          const name = words.slice(first, first + count).join('.');
+    for (let end = 0, start = 0; end <= message.length; end++) {
+      const code = message.charCodeAt(end);
+      if (isWord(code)) continue;
+      // This word, and with those before it that only dots divide from it.
+      for (let from = start, words = 1; ; words++) {
+        if (this.lengths.has(end - from)) {
+          const name = message.slice(from, end);
           if (this.mentions.has(name.toLowerCase())) yield name;
         }
+        if (words === this.mostWords || message.charCodeAt(from - 1) !== dot) break;
+        from--;
+        while (isWord(message.charCodeAt(from - 1))) from--;
+      }
+      start = end + 1;
     }
   }
 }
+
+const dot = 0x2e;
+
+/** As \w and a hyphen. */
+const isWord = (code: number): boolean =>
+  (code >= 0x61 && code <= 0x7a) ||
+  (code >= 0x41 && code <= 0x5a) ||
+  (code >= 0x30 && code <= 0x39) ||
+  code === 0x5f ||
+  code === 0x2d;

@@ -9,6 +9,7 @@ import { Outlook } from './forecast/outlook.js';
 import { forecastReservations } from './forecast/reservations.js';
 import { forecastServing } from './forecast/serving.js';
 import { forecastTopologyManager } from './forecast/topology-manager.js';
+import { forecastKnownBugs } from './known-bugs.js';
 import type { Finding, KubeletConfig, ValidationContext } from './model.js';
 import { viewOf } from './rules/config-view.js';
 
@@ -23,6 +24,7 @@ const themes: readonly ((outlook: Outlook) => void)[] = [
   forecastCgroups,
   forecastKernel,
   forecastHost,
+  forecastKnownBugs,
 ];
 
 /**

@@ -75,17 +75,30 @@ export function isGateOn(name: string, chosen: Gates, minor: Minor): boolean {
  * The process-wide registry after each layer was added: a later layer overrides an earlier one, and AllAlpha and AllBeta move only
  * what no layer so far has touched.
  */
-export function settle(layers: readonly Gates[], minor: Minor): ReadonlyMap<string, boolean> {
+export function settle(
+  layers: readonly Gates[],
+  minor: Minor,
+  without: ReadonlySet<string> = new Set(),
+): ReadonlyMap<string, boolean> {
   const settled = new Map<string, boolean>();
   for (const layer of layers) {
     const groups: [string, boolean][] = [];
-    // Names that no kubelet knows are not looked up.
-    for (const [name, value] of Object.entries(layer))
-      if (isGroup(name)) groups.push([name, value]);
-      else if (gateNames().has(name)) settled.set(name, value);
+    for (const name of knownNames(layer))
+      if (without.has(name)) continue;
+      else if (isGroup(name)) groups.push([name, layer[name]!]);
+      else settled.set(name, layer[name]!);
     for (const [name, value] of groups) settleGroup(name, value, settled, minor);
   }
   return settled;
+}
+
+/** Names of a layer without those that no kubelet knows, of which it may have thousands. */
+function knownNames(layer: Gates): string[] {
+  const all = [...gateNames().keys(), 'AllAlpha', 'AllBeta'];
+  const names = Object.keys(layer);
+  return names.length > all.length
+    ? all.filter((name) => Object.hasOwn(layer, name))
+    : names.filter((name) => isGroup(name) || gateNames().has(name));
 }
 
 const isGroup = (name: string) => name === 'AllAlpha' || name === 'AllBeta';
@@ -115,11 +128,14 @@ export interface GateError {
  * random: ours is alphabetical. Until 1.30 the first bad gate ends it; since then only an unknown one does.
  */
 export function gateErrors(layers: readonly Gates[], minor: Minor): GateError[] {
-  const chosen: Record<string, boolean> = Object.assign(Object.create(null), ...layers);
+  const set = layers.filter((layer) => Object.keys(layer).length > 0);
+  const chosen: Gates = set.length === 1 ? set[0]! : Object.assign(Object.create(null), ...set);
   const errors: GateError[] = [];
   const bad = new Set<string>();
   let hasEnded = false;
   for (const name of Object.keys(chosen).sort()) {
+    // settle() passes over what no kubelet knows, so that more of these change nothing.
+    if (errors.length >= mostErrors && !isGroup(name) && !gateNames().has(name)) continue;
     const error = gateError(name, chosen[name]!, minor, { guess: errors.length < mostGuesses });
     if (error === undefined) continue;
     bad.add(name);
@@ -127,8 +143,7 @@ export function gateErrors(layers: readonly Gates[], minor: Minor): GateError[] 
     hasEnded ||= minor <= 30 || gateAt(name, minor) === undefined;
   }
   if (minor < 35) return errors;
-  const good = layers.map((layer) => Object.fromEntries(Object.entries(layer).filter(([name]) => !bad.has(name))));
-  const others = dependencyErrors(settle(good, minor), minor);
+  const others = dependencyErrors(settle(layers, minor, bad), minor);
   return [...errors, ...others.map((error) => (errors.length === 0 ? error : { ...error, isLater: true }))];
 }
 
@@ -194,9 +209,10 @@ function dependencyErrors(settled: ReadonlyMap<string, boolean>, minor: Minor): 
 export function gateWarnings(chosen: Gates, minor: Minor): GateError[] {
   if (minor < 12) return [];
   return Object.keys(chosen)
+    .filter((name) => gateNames().has(name))
     .sort()
     .flatMap((name) => {
-      const stage = isGroup(name) ? undefined : gateAt(name, minor)?.stage;
+      const stage = gateAt(name, minor)?.stage;
       if (stage !== 'GA' && stage !== 'Deprecated') return [];
       const word = stage === 'GA' ? 'GA' : 'deprecated';
       return [

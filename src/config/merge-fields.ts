@@ -1,12 +1,12 @@
 /** One config over another, both as written: structs field by field, maps key by key, everything else replaced. */
 import { isObject } from '../json.js';
-import { copy, setOwn } from './copy.js';
+import { setOwn } from './copy.js';
 import type { KubeletConfig } from './model.js';
 import type { StructShape } from './shape.js';
 
-/** A new object. Nil values of `over` set nothing. */
+/** A new object, which shares maps and lists with the two. Nil values of `over` set nothing. */
 export function mergeFields(base: KubeletConfig, over: KubeletConfig, shape: StructShape): KubeletConfig {
-  const merged = copy(base);
+  const merged = { ...base };
   for (const [name, value] of Object.entries(over)) {
     if (value === undefined || value === null) continue;
     const child = shape.fields.get(name);
@@ -15,15 +15,13 @@ export function mergeFields(base: KubeletConfig, over: KubeletConfig, shape: Str
       setOwn(merged, name, mergeFields(isObject(before) ? before : {}, value, child));
     else if (child?.kind === 'map' && isObject(value) && isObject(before))
       setOwn(merged, name, mergeKeys(before, value));
-    else setOwn(merged, name, copy(value));
+    else setOwn(merged, name, value);
   }
   return merged;
 }
 
 /** Own properties whatever their names. */
-export function mergeKeys(base: KubeletConfig, over: KubeletConfig): KubeletConfig {
-  return { ...copy(base), ...copy(over) };
-}
+export const mergeKeys = (base: KubeletConfig, over: KubeletConfig): KubeletConfig => ({ ...base, ...over });
 
 /** Changes `config`. True where there was something to remove. */
 export function removeField(config: KubeletConfig, [name, ...rest]: readonly string[]): boolean {

@@ -23,6 +23,12 @@ export function parseMinor(version: string): Minor | undefined {
   return match ? Number(match[1]) : undefined;
 }
 
+/** 1 for 'v1.32.1-gke.1'; undefined for a version without one. */
+export function parsePatch(version: string): number | undefined {
+  const patch = /^v?1\.\d{1,3}\.(\d{1,4})(?![\d.])/.exec(version.trim())?.[1];
+  return patch === undefined ? undefined : Number(patch);
+}
+
 /** The nearest minor our tables cover: older and newer kubelets are read by the oldest and newest we know. */
 export function knownMinor(minor: Minor): Minor {
   return Math.min(Math.max(Math.trunc(minor), oldestMinor), newestMinor);
@@ -98,6 +104,8 @@ export type CommandLine = ReadonlyMap<string, readonly string[]>;
 
 export interface ValidationContext {
   minor: Minor;
+  /** Patch release of the kubelet; undefined where only its minor is known. */
+  patch?: number | undefined;
   /** Parsed kubelet flags; they already override the config. */
   flags: CommandLine;
   host?: Host;

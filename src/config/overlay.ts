@@ -10,11 +10,12 @@
 import { goQuote } from '../go/quote.js';
 import type { Entry, Position, Value } from '../go/yaml/value.js';
 import { asYaml } from '../go/yaml/write.js';
+import { isObject } from '../json.js';
 import { canonical } from './canonical.js';
 import { DecodeError, strictFindings } from './decode.js';
 import { decodeFields } from './decode-fields.js';
 import { type Document, DocumentError, readDocument } from './document.js';
-import { formatPath, leavesOf } from './field-path.js';
+import { formatPath } from './field-path.js';
 import { fields } from './fields.js';
 import { header, overlayHeader } from './header.js';
 import { identify } from './identity.js';
@@ -131,9 +132,6 @@ class OverlayDecoder {
   private readonly minor: Minor;
   private readonly strict: boolean;
   private readonly strictKeys: boolean;
-  /** Paths that config sets: fields and keys of maps, and everything around them. */
-  private readonly set = new Set<string>();
-  private readonly around = new Set<string>();
   private readonly unsetPaths = new Set<string>();
   private unknownPaths = 0;
 
@@ -202,10 +200,6 @@ class OverlayDecoder {
       this.findings.push({ ...finding, source: 'relet' });
     this.overlay.config = decoded.config;
     this.positions = decoded.positions;
-    for (const leaf of leavesOf(decoded.config, shapeOf(this.minor))) {
-      this.set.add(joined(leaf));
-      for (let end = 1; end <= leaf.length; end++) this.around.add(joined(leaf.slice(0, end)));
-    }
     for (const { key, keyAt } of value.kind === 'object' ? value.entries : [])
       if (Object.hasOwn(overlayHeader, key))
         this.error(key, keyAt, `config has no ${key} of its own: remove it, the overlay's header is at the top`);
@@ -213,14 +207,19 @@ class OverlayDecoder {
     this.rejectRelativePaths();
   }
 
-  private rejectNulls(value: Value, parts: readonly string[], depth = 0): void {
+  /** `parts` lead to the value; they are changed meanwhile. */
+  private rejectNulls(value: Value, parts: string[], depth = 0): void {
     if (depth > maxDepth) this.error(parts[0] ?? '', value.at, 'nested deeper than any field of a kubelet config');
     else if (value.kind === 'null') {
       const path = formatPath(parts, this.minor);
       this.error(path, value.at, 'null is not allowed, because kubectl apply removes it; list the field under unset');
     } else if (value.kind === 'array') for (const item of value.items) this.rejectNulls(item, parts, depth + 1);
     else if (value.kind === 'object')
-      for (const { key, value: child } of value.entries) this.rejectNulls(child, [...parts, key], depth + 1);
+      for (const { key, value: child } of value.entries) {
+        parts.push(key);
+        this.rejectNulls(child, parts, depth + 1);
+        parts.pop();
+      }
   }
 
   private rejectRelativePaths(): void {
@@ -252,13 +251,24 @@ class OverlayDecoder {
     }
     const path = formatPath(parts, this.minor);
     this.unsetKey(parts, path, at);
-    if (this.around.has(joined(parts)) || parts.some((_, end) => this.set.has(joined(parts.slice(0, end)))))
-      this.error(path, at, 'both set and unset: keep one of them');
+    if (this.isSet(parts)) this.error(path, at, 'both set and unset: keep one of them');
     else if (!this.unsetPaths.has(path)) {
       this.unsetPaths.add(path);
       this.overlay.unset.push(path);
       this.positions.set(path, at);
     }
+  }
+
+  /** Whether config sets the path, something in it, or a list, a value or an empty map that it would be in. */
+  private isSet(parts: readonly string[]): boolean {
+    const { config } = this.overlay;
+    let value: unknown = config;
+    for (const part of parts) {
+      if (!isObject(value)) return true;
+      if (!Object.hasOwn(value, part)) return value !== config && Object.keys(value).length === 0;
+      value = value[part];
+    }
+    return true;
   }
 
   private unsetKey(parts: readonly string[], path: string, at: Position): void {
@@ -282,9 +292,6 @@ function headerMessage(name: string, value: Value, wanted: string): string {
     return `kind ${goQuote(value.value)} is not known; did you mean "${wanted}"?`;
   return `${name} of an overlay must be ${wanted}`;
 }
-
-/** A key of a map may hold any character but this one. */
-const joined = (parts: readonly string[]): string => parts.join('\0');
 
 const maxGuesses = 50;
 /** No kubelet reads an overlay, so there is no need to allow what Go allows. */

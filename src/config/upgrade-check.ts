@@ -19,6 +19,7 @@ import { setDefaults } from './defaults.js';
 import { existsIn, type Field, fields, isLeaf } from './fields.js';
 import { flagAt } from './flags.js';
 import { type Gates, gateAt, gatesIn } from './gates.js';
+import { isKnownBug } from './known-bugs.js';
 import type { LocalFile } from './merge.js';
 import {
   childPath,
@@ -82,6 +83,7 @@ export function upgradeCheck(text: string, options: UpgradeOptions): UpgradeResu
       ...fieldChanges(way),
       ...meaningChanges(way),
       ...groupChanges(way),
+      ...newBugs(way),
       ...deprecations(way),
     ].filter((finding) => !isRejected(finding)),
   ];
@@ -109,8 +111,8 @@ interface Way {
   at(minor: Minor): Kubelet;
 }
 
-function examineAt(text: string, minor: Minor, { from: _from, to: _to, local, ...options }: UpgradeOptions): Kubelet {
-  const given = { ...options, minor, lenient: true };
+function examineAt(text: string, minor: Minor, { from: _from, to, local, patch, ...options }: UpgradeOptions): Kubelet {
+  const given = { ...options, minor, patch: minor === to ? patch : undefined, lenient: true };
   const examined = local === undefined ? examine(text, given) : examineOverlay(text, { ...given, local });
   const { config, document, flags, result } = examined;
   const context = { minor, flags, ...(document && { document }), ...(options.host && { host: options.host }) };
@@ -338,6 +340,17 @@ const meaningFinding = ({ severity, change, since, field, what, remedy }: Meanin
   message: what,
   remedy,
 });
+
+/** Known bugs of the new kubelet that the config triggers, and did not before. Crashes are among the rejections. */
+function newBugs({ to, from, at }: Way): UpgradeFinding[] {
+  const before = bugsAt(at(from));
+  return bugsAt(at(to))
+    .filter(({ path }) => !before.some((bug) => bug.path === path))
+    .map((bug) => ({ ...bug, change: 'meaning', since: to }));
+}
+
+const bugsAt = ({ examined: { result } }: Kubelet): Finding[] =>
+  result.findings.filter(({ severity, message }) => severity === 'warning' && isKnownBug(message));
 
 function groupChanges({ from, to, at }: Way): UpgradeFinding[] {
   return gateGroups.flatMap((group): UpgradeFinding[] => {

@@ -1,6 +1,7 @@
 /** The overlay over a config as written, without header: the rules of merging. */
 import { isObject } from '../json.js';
 import { canonical } from './canonical.js';
+import { copy } from './copy.js';
 import { leavesOf } from './field-path.js';
 import { defaultOf, fieldAt } from './fields.js';
 import { mergeFields, removeField } from './merge-fields.js';
@@ -15,11 +16,14 @@ export function withOverlay(base: KubeletConfig, overlay: Overlay, minor: Minor)
   // An empty map has no key to merge: it was written to empty the map.
   for (const path of leavesOf(config, shapeOf(minor)))
     if (shapeAt(path, minor)?.kind === 'map') merged = withSetting(merged, { path, value: {} });
-  unsetFields(
-    merged,
-    unset.map((name) => findField(name, minor).path),
-    minor,
-  );
+  if (unset.length > 0) {
+    merged = copy(merged);
+    unsetFields(
+      merged,
+      unset.map((name) => findField(name, minor).path),
+      minor,
+    );
+  }
   return canonical(withoutEmptyStructs(merged, shapeOf(minor)));
 }
 

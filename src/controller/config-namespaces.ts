@@ -9,6 +9,7 @@ import { isForbidden, isNotFound } from '../api/status.js';
 import type { KubeClient } from '../kube/client.js';
 import { roles } from '../kube/resource-type.js';
 import type { Log } from '../log.js';
+import { byNaturalOrder } from '../natural-order.js';
 import { grantedConfigMap, grantLabel, type Role, referencedConfigMaps } from './grant-plan.js';
 
 export async function defaultNamespaces({
@@ -24,7 +25,7 @@ export async function defaultNamespaces({
   const users = granted.size === 0 ? [] : await usersOf(granted);
   if (users.length === 0) return [configNamespace];
   const { length: count } = users;
-  const shown = users.slice(0, 5).join(', ');
+  const shown = users.sort(byNaturalOrder).slice(0, 5).join(', ');
   log.warn('configs in kube-system are in use, granting from there too', { users: count, first: shown });
   return [configNamespace, formerConfigNamespace];
 

@@ -30,6 +30,7 @@ import type { ControllerCounters } from './metrics.js';
 import { hasTaint, NewNodeReconciler } from './new-nodes.js';
 import { NodeConfigReconciler } from './node-configs.js';
 import { Notifier, type SendNotice } from './notifier.js';
+import type { QueryNodes } from './prometheus.js';
 import { SetReconciler } from './sets.js';
 
 export interface ControllerOptions {
@@ -43,6 +44,8 @@ export interface ControllerOptions {
   gatherMs?: number;
   /** Delivers notices of sets to a webhook. */
   sendNotice?: SendNotice | undefined;
+  /** For analyses that query Prometheus. */
+  queryNodes?: QueryNodes | undefined;
   log: Log;
   counters: ControllerCounters;
 }

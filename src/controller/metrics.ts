@@ -1,4 +1,6 @@
 /** The controller's counters and their metrics. */
+
+import { newestAnalysis } from '../api/analysis.js';
 import type { NodeConfigSetStatus } from '../api/node-config-set.js';
 import { type Metric, renderMetrics } from '../metrics.js';
 import type { GuardState } from './guard-plan.js';
@@ -84,6 +86,7 @@ export function controllerMetrics(counters: ControllerCounters, isLeader: boolea
     ...drainMetrics(counters),
     ...noticeMetrics(counters.notices, isLeader),
     ...(isLeader ? setMetrics([...counters.sets]) : []),
+    ...(isLeader ? analysisMetrics([...counters.sets]) : []),
     ...(isLeader ? cordonMetrics(counters.cordoned) : []),
   ]);
 }
@@ -166,6 +169,27 @@ function setMetrics(sets: [name: string, status: NodeConfigSetStatus][]): Metric
       return setGauge('condition', byCondition, 1, labels);
     }),
     ...sets.map(([set, { wave = 0 }]) => setGauge('wave', 'The present wave of a NodeConfigSet.', wave, { set })),
+  ];
+}
+
+/** The newest analysis of the revision that is rolled out, or was last. */
+function analysisMetrics(sets: [name: string, status: NodeConfigSetStatus][]): Metric[] {
+  const newest = sets.flatMap(([set, status]) => {
+    const found = newestAnalysis(status);
+    return found?.outcome === undefined ? [] : [{ set, found }];
+  });
+  const outcome = 'Outcome of the newest analysis of a NodeConfigSet, as a label, with its wave.';
+  const effect =
+    'How much worse a signal is on the canaries of the newest analysis than on the controls: a share for levels, workloads a node for counts.';
+  const leftOut = 'Nodes of the newest analysis of a NodeConfigSet that could not be compared.';
+  return [
+    ...newest.map(({ set, found }) =>
+      setGauge('analysis_outcome', outcome, 1, { set, wave: String(found.wave), outcome: found.outcome ?? '' }),
+    ),
+    ...newest.flatMap(({ set, found: { signals = [] } }) =>
+      signals.map((one) => setGauge('analysis_effect', effect, one.effect, { set, signal: one.name })),
+    ),
+    ...newest.map(({ set, found }) => setGauge('analysis_left_out', leftOut, found.leftOut?.length ?? 0, { set })),
   ];
 }
 

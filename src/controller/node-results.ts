@@ -1,4 +1,4 @@
-/** The history of a node in the hands of the controller: a failure is recorded when it happens, and what people did becomes an Event. Pure. */
+/** The controller's part of the history of a node: a failure is recorded when it happens, and what people did becomes an Event. Pure. */
 import { byAnnotation } from '../api/node-annotations.js';
 import type { NodeConfig } from '../api/node-config.js';
 import {

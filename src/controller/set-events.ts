@@ -1,6 +1,6 @@
 /** An Event of a set for each change of what it does, and each step of a person, so that `kubectl describe` and alerts show it. */
 import { isDeepStrictEqual } from 'node:util';
-import type { NodeConfigSet, NodeConfigSetStatus, SetStep, SetStepKind } from '../api/node-config-set.js';
+import type { NodeConfigSet, NodeConfigSetStatus, SetStep, SetStepKind, WaveAnalysis } from '../api/node-config-set.js';
 import { stepText } from '../rollout/steps.js';
 import { type EventOptions, type NewEvent, recordEvent } from './record-event.js';
 
@@ -24,11 +24,25 @@ export function eventsOf(before: NodeConfigSetStatus | undefined, now: NodeConfi
       const reason = step.step === 'Failed' ? 'NodeFailed' : step.step;
       return { type: step.step === 'Failed' ? 'Warning' : 'Normal', reason, message: stepText(step) };
     });
+  const events = [...steps, ...analyzed(before, now)];
   const [old, ready] = [before, now].map((one) => one?.conditions?.find(({ type }) => type === 'Ready'));
   const isSame = old?.reason === ready?.reason && before?.updateRevision === now.updateRevision;
-  if (ready === undefined || isSame) return steps;
+  if (ready === undefined || isSame) return events;
   const isStalled = now.conditions?.some((one) => one.type === 'Stalled' && one.status === 'True');
-  return [...steps, { type: isStalled ? 'Warning' : 'Normal', reason: ready.reason, message: ready.message }];
+  return [...events, { type: isStalled ? 'Warning' : 'Normal', reason: ready.reason, message: ready.message }];
+}
+
+/** Waves whose analysis has ended since. */
+function analyzed(before: NodeConfigSetStatus | undefined, now: NodeConfigSetStatus): NewEvent[] {
+  const isSame = (a: WaveAnalysis, b: WaveAnalysis) =>
+    a.revision === b.revision && a.attempt === b.attempt && a.wave === b.wave && a.state === b.state;
+  return (now.analyses ?? [])
+    .filter((one) => one.state === 'Done' && !before?.analyses?.some((other) => isSame(one, other)))
+    .map(({ outcome, wave, message = '' }) => ({
+      type: outcome === 'Worse' ? 'Warning' : 'Normal',
+      reason: 'WaveAnalyzed',
+      message: `wave ${wave}: ${message}`,
+    }));
 }
 
 function newSteps(before: readonly SetStep[] = [], now: readonly SetStep[] = []): SetStep[] {

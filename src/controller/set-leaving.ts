@@ -1,4 +1,4 @@
-/** Nodes that a set has claimed and no longer selects, or all of them when it is deleted: they are let go. */
+/** Nodes that a set has claimed and no longer selects, or all of them when it is deleted: they are released. */
 import { exclusionReasons } from '../api/condition-reasons.js';
 import { refOf, sameConfig } from '../api/config-ref.js';
 import { selectsLabels } from '../api/label-selector.js';

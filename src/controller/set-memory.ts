@@ -8,6 +8,7 @@
  * Answers about configs are cached by `SetCases`, which names in its keys everything that they depend on.
  */
 import type { KubeObject } from '../api/object.js';
+import type { Measured } from '../rollout/analysis/analysis.js';
 import { nodeReader } from '../rollout/members.js';
 import type { Intent } from '../rollout/state.js';
 import type { ClusterView } from './cluster-view.js';
@@ -34,6 +35,8 @@ export class KnownSet {
   readonly waitsFor = new Map<string, string>();
   /** By node: why it cannot be drained, and how long that result is cached. */
   readonly undrainable = new Map<string, { message: string; untilMs: number }>();
+  /** Answers of Prometheus for the newest analysis; those with an error until then. */
+  measured: { measured?: Measured; untilMs: number } = { untilMs: 0 };
   #batch: { id: string; drained: Map<string, boolean> } = { id: '', drained: new Map() };
 
   /** By node of this batch: whether it is drained. Those of another batch are dropped. */

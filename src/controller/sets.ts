@@ -15,6 +15,7 @@ import {
   type NodeConfigSet,
   type NodeConfigSetStatus,
   nodeConfigSets,
+  type SignedConfig,
   setFinalizer,
   whyAnnotation,
 } from '../api/node-config-set.js';
@@ -27,13 +28,16 @@ import { isDeeperThan } from '../json.js';
 import type { KubeClient } from '../kube/client.js';
 import type { ReconcileResult } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
+import type { Measured } from '../rollout/analysis/analysis.js';
 import { SetCases } from '../rollout/cases.js';
 import { claimPatch } from '../rollout/claim-patch.js';
 import type { OtherClaims } from '../rollout/drain/maintenance.js';
 import { mayGet, membersOf, type SetMember } from '../rollout/members.js';
 import { isWritten, type Plan, plan, type Stalled } from '../rollout/plan.js';
 import { desiredRevision, payloadOf, setConfigMap } from '../rollout/revision.js';
-import { InvalidSpec, readRules, type SetRules } from '../rollout/spec.js';
+import { signedIn } from '../rollout/signed-config.js';
+import { readRules, type SetRules } from '../rollout/spec.js';
+import { InvalidSpec } from '../rollout/spec-values.js';
 import { type DesiredRevision, type Intent, isComplete, isRejected, stateIn, updateOf } from '../rollout/state.js';
 import { stalledStatus, statusOf } from '../rollout/status.js';
 import { isRecorded, type Pauser } from '../rollout/steps.js';
@@ -43,6 +47,8 @@ import { SetDrains } from './drain/drains.js';
 import type { GuardState } from './guard-plan.js';
 import type { ControllerCounters } from './metrics.js';
 import type { Notifier } from './notifier.js';
+import type { QueryNodes } from './prometheus.js';
+import { askNodes, measure } from './set-analysis.js';
 import { collectConfigMaps } from './set-config-maps.js';
 import { recordEvents } from './set-events.js';
 import { leaving } from './set-leaving.js';
@@ -57,6 +63,8 @@ export interface SetReconcilerOptions {
   guards?(): GuardState | undefined;
   /** Set if there is a webhook. */
   notifier?: Pick<Notifier, 'observe' | 'delivered' | 'forget'> | undefined;
+  /** For analyses that query Prometheus. */
+  queryNodes?: QueryNodes | undefined;
   counters: ControllerCounters;
   log: Log;
   signal: AbortSignal;
@@ -73,7 +81,13 @@ const maxConfigDepth = 20;
 const mostRounds = 5;
 
 /** The config of the spec: its text and revision, or why there is none. */
-type Wanted = { text: string; desired: DesiredRevision } | { problem: Stalled };
+type Wanted = WantedConfig | { problem: Stalled };
+
+interface WantedConfig {
+  text: string;
+  desired: DesiredRevision;
+  signed: SignedConfig | undefined;
+}
 
 export class SetReconciler {
   readonly #options: SetReconcilerOptions;
@@ -135,12 +149,15 @@ export class SetReconciler {
     const wanted = await this.#wanted(set);
     const { problem, members: selected } =
       'problem' in wanted ? { problem: wanted.problem, members: all } : await this.#cases.assess(set, wanted, all);
+    const known = this.#memory.of(name);
+    const measured = await measure(this.#options, name, { state: stateIn(set.status), rules, known });
     const pass = this.#drainPass(set, rules, wanted);
-    const { planned, members } = await this.#plan(pass, wanted, problem, selected);
+    const { planned, members } = await this.#plan(pass, wanted, { problem, measured }, selected);
     const { intent } = planned.state;
-    if ('text' in wanted) await this.#ensureConfigMap(set, planned, wanted.text);
+    if ('text' in wanted) await this.#ensureConfigMap(set, planned, wanted);
     const written = await this.#writeStatus(set, statusOf(set, planned, members, rfc3339(nowMs)));
     if (intent !== undefined) await this.#assign(pass, intent, members);
+    await askNodes(this.#options, name, { state: planned.state, members, known });
     const waiting = await this.#drains.taintWaiting(pass, planned, members);
     const lifted = await this.#drains.lift(set, members, { intent, waiting }, pass.context);
     await leaving(this.#leavingOptions(set, rules));
@@ -175,7 +192,7 @@ export class SetReconciler {
   async #plan(
     pass: DrainPass,
     wanted: Wanted,
-    configProblem: Stalled | undefined,
+    { problem: configProblem, measured }: { problem: Stalled | undefined; measured: Measured | undefined },
     selected: readonly SetMember[],
   ): Promise<{ planned: Plan; members: readonly SetMember[] }> {
     const state = stateIn(pass.set.status);
@@ -187,7 +204,7 @@ export class SetReconciler {
       const nodes = members.map(({ node }) => node);
       if (!isRejected(state)) problem ??= this.#assessment.problem(members, pass);
       const set = pass.set.metadata.name;
-      const input = { set, rules, state, desired, problem, nodes, nowMs: context.nowMs };
+      const input = { set, rules, state, desired, problem, nodes, measured, nowMs: context.nowMs };
       const areNamesChecked = this.#options.guards?.()?.inForce === 'policies';
       const planned = plan({ ...input, pauser: pauserOf(pass.set), areNamesChecked });
       const { intent, ...others } = planned.state;
@@ -253,17 +270,22 @@ export class SetReconciler {
       return { problem: { kind: 'invalidConfig', message } };
     }
     const own = payloadOf(spec.config);
-    if (own !== undefined) return { text: own, desired: desiredRevision(name, own) };
+    const asWanted = (text: string, signed: SignedConfig | undefined): Wanted => ({
+      text,
+      desired: desiredRevision(name, text, signed),
+      signed,
+    });
+    if (own !== undefined) return asWanted(own, spec.config.signed);
     const unusable = (message: string): Wanted => ({ problem: { kind: 'noConfigMap', message } });
-    if (configMap === undefined) return unusable('config has neither overlay nor whole nor configMap');
+    if (configMap === undefined) return unusable('config has neither overlay nor whole nor configMap nor signed');
     const key = `${configMap.namespace}/${configMap.name}`;
     if (!namespaces.includes(configMap.namespace))
       return unusable(`${key} is not in ${namespaces.join(', ')} (--config-namespaces of the controller)`);
     if (view.configMaps.get(configMap.namespace)?.get(key) === undefined)
       return unusable(`${key} does not exist, or does not carry the label relet.dev/kubelet-config`);
     try {
-      const { text } = await readPayload({ client, signal }, configMap);
-      return { text, desired: desiredRevision(name, text) };
+      const { text, configMap: present } = await readPayload({ client, signal }, configMap);
+      return asWanted(text, signedIn(present, text));
     } catch (error) {
       if (error instanceof CannotRun || isNotFound(error)) return unusable((error as Error).message);
       throw error;
@@ -271,11 +293,11 @@ export class SetReconciler {
   }
 
   /** Before a batch gets it; and of a complete revision in any case, since a rollback may return to it. */
-  async #ensureConfigMap(set: NodeConfigSet, { state }: Plan, text: string): Promise<void> {
+  async #ensureConfigMap(set: NodeConfigSet, { state }: Plan, { text, signed }: WantedConfig): Promise<void> {
     const { client, view } = this.#options;
     const update = updateOf(state);
     if (update === undefined || (state.intent?.revision !== update.revision && !isComplete(state))) return;
-    const configMap = setConfigMap(set.metadata.name, text, update.attempt ?? 1);
+    const configMap = setConfigMap(set.metadata.name, text, update.attempt ?? 1, signed);
     const key = `${configNamespace}/${configMap.metadata.name}`;
     if (view.configMaps.get(configNamespace)?.get(key) === undefined) await ensureConfigMap({ client }, configMap);
   }
@@ -337,6 +359,7 @@ export class SetReconciler {
       at,
       previous: previousOf(pass.set, member),
       ...(isExempt && { exempt: true }),
+      ...(drained && { drained: true }),
     };
     const when = { at, isDrained: drained !== undefined };
     const isUpdate = revision === pass.update?.revision && node.claim?.revision !== revision;

@@ -187,6 +187,8 @@ export interface SetSummary {
   startedAt: number;
   /** When the revision ended, complete or not; 0: not yet. */
   endedAt: number;
+  /** Since when it has halted or waits for a person; 0: it does not, or not known. */
+  since: number;
   /** When it is expected to end; 0: not known. */
   expectedEndAt: number;
   /** Up to three of the nodes on which it failed. */
@@ -311,7 +313,7 @@ export interface NodeDetails {
   row: Row;
   labels: Record<string, string>;
   agentVersion: string;
-  /** How relet drives the kubelet: process or systemd; empty where it is not reported. */
+  /** How relet drives the kubelet: process, systemd, or the program that it is a part of; empty where it is not reported. */
   driver: string;
   /** The state in sentences, with the next step and its commands. */
   sentence: string;
@@ -321,6 +323,8 @@ export interface NodeDetails {
   /** Through the API, by `relet hold`; the text has the reason and the person. */
   hold?: string;
   owed?: { text: string; since: string };
+  /** By whom its config is signed, and what its host requires. */
+  signed?: string;
   notices: { reason: string; message: string }[];
   pinnedByFlags: string[];
   warnings: string[];

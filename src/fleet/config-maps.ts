@@ -99,12 +99,15 @@ export function sourceOf(configMap: ConfigMap, key: string): NodeConfigSource {
   return { configMap: { namespace, name, kubeletConfigKey: key } };
 }
 
-/** Creates it unless it is there. Throws where another content has the same name: somebody else made it, since the name is a hash. */
+/**
+ * Creates it unless it is there. Signatures that it has not are added to one that is there. Throws where another content has the same name:
+ * somebody else made it, since the name is a hash.
+ */
 export async function ensureConfigMap(
   { client }: Pick<Cluster, 'client'>,
   configMap: ConfigMap,
   { dryRun = false } = {},
-): Promise<{ created: boolean; configMap: ConfigMap }> {
+): Promise<{ created: boolean; signed?: true; configMap: ConfigMap }> {
   const { namespace = '', name } = configMap.metadata;
   try {
     const options = { dryRun, fieldManager: 'relet' };
@@ -117,7 +120,15 @@ export async function ensureConfigMap(
     throw new CannotRun(
       `ConfigMap ${namespace}/${name} is there already with other content; choose another name with --name`,
     );
-  return { created: false, configMap: present };
+  const { annotations } = configMap.metadata;
+  const before = present.metadata.annotations ?? {};
+  if (annotations === undefined || Object.entries(annotations).every(([name, value]) => before[name] === value))
+    return { created: false, configMap: present };
+  const { resourceVersion } = present.metadata;
+  const patch = { metadata: { resourceVersion, annotations } };
+  const options = { as: 'merge', dryRun, fieldManager: 'relet' } as const;
+  const signed = await client.patch<ConfigMap>(configMaps, { namespace, name }, patch, options);
+  return { created: false, signed: true, configMap: signed };
 }
 
 /** For a dry run that writes nothing. Who may not read it is answered no. */

@@ -205,6 +205,8 @@ function fromNodeConfig(read: MeasuredNodeConfig | undefined): Partial<Configure
     upgradeRisk: risk && { reason: risk.reason, message: risk.message },
     bootRisk: boot && { reason: boot.reason, message: boot.message },
     claim: claimOf(object),
+    signing: status?.signing,
+    signingTroubles: status?.conditions?.filter(({ type, status }) => troubleStatus.get(type) === status),
     pinnedByFlags: status?.pinnedByFlags,
     warnings: [...(unusable === undefined ? [] : [unusable]), ...(status?.warnings ?? [])],
     unusableReport: unusable,
@@ -221,6 +223,13 @@ function fromNodeConfig(read: MeasuredNodeConfig | undefined): Partial<Configure
     version: object?.metadata.resourceVersion ?? '',
   };
 }
+
+/** Conditions about signatures, and the status that is trouble. */
+const troubleStatus = new Map([
+  ['TrustFileUsable', 'False'],
+  ['SignatureExpired', 'True'],
+  ['UnsignedAccepted', 'True'],
+]);
 
 const noSigns = { reports: false, lease: undefined, missing: undefined };
 

@@ -31,6 +31,7 @@ import type { NodeCondition } from '../api/node-condition.js';
 import type { HeldState } from '../api/node-config.js';
 import { holdAnnotation } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
+import type { SigningStatus } from '../api/signing.js';
 import { outcomeOfBeta, reasonOfBeta } from '../api/upstream-words.js';
 import type { CallOptions, ListOptions } from '../kube/client.js';
 import { clauseOf, oneLine } from '../visible-text.js';
@@ -70,6 +71,10 @@ export interface ConfiguredNode {
   owed?: (Owed & { left: OwedAction }) | undefined;
   /** Another kubelet is installed, and would reject its config or take it in another way; a Node has no condition for it. */
   upgradeRisk?: { reason: string; message: string } | undefined;
+  /** Signatures that its host requires, and those of its active config; undefined on a host without a trust file. A Node has none. */
+  signing?: SigningStatus | undefined;
+  /** Conditions about signatures that need a person. A Node has none. */
+  signingTroubles?: { type: string; message: string }[] | undefined;
   /** Its last known good config crashed at a boot, and has not survived one since. */
   bootRisk?: { reason: string; message: string } | undefined;
   /** Configs changed in quick succession, so it restarts its kubelet with the newest only at this time. */

@@ -10,7 +10,7 @@ import { hiddenHeader } from '../api/local-config.js';
 import type { KubeletFlag } from '../api/node-config.js';
 import { decode } from '../config/decode.js';
 import { setDefaults } from '../config/defaults.js';
-import { applyFlags, flagAt, readCommandLine } from '../config/flags.js';
+import { applyFlagsTo, flagAt, readCommandLine } from '../config/flags.js';
 import { hasOwnCertificate, placeCertificate } from '../config/host-paths.js';
 import { type LocalFile, mergeLocal, mergeOverlay } from '../config/merge.js';
 import { type CommandLine, getField, type KubeletConfig, knownMinor, type Minor } from '../config/model.js';
@@ -67,7 +67,7 @@ export function documentFromReport(
   const args = (flags ?? []).map(({ name, value }) => ({ name, value, field: flagAt(name, known)?.field }));
   const shown = args.flatMap(({ name, value }) => (value === undefined ? [] : [`--${name}=${value}`]));
   const commandLine = readCommandLine(shown, known).flags;
-  const config = applyFlags(setDefaults(written, known), commandLine, known);
+  const config = applyFlagsTo(setDefaults(written, known), commandLine, known);
   const hidden = args.filter(({ value }) => value === undefined);
   const origins: Record<string, string> = {};
   for (const { path } of leafFields(known)) {

@@ -7,6 +7,7 @@
 import { type ConfigRef, formatRef, refOf, sameConfig } from '../api/config-ref.js';
 import { readLocalConfig } from '../api/local-config.js';
 import type { KubeletFlag } from '../api/node-config.js';
+import type { ConfigMap } from '../api/object.js';
 import { ApiError, isForbidden } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';
 import { DecodeError } from '../config/decode.js';
@@ -51,6 +52,8 @@ export interface Assigned {
   ref: ConfigRef | undefined;
   /** The payload; undefined for local, and where it cannot be read. */
   text: string | undefined;
+  /** The object that has it, with its signatures. */
+  configMap?: ConfigMap;
   /** Why it cannot be read. */
   problem?: string;
 }
@@ -141,7 +144,8 @@ async function readAssigned(payload: (ref: ConfigRef) => Promise<Payload>, node:
   const ref = refOf(node.unset ? node.status.assigned : node.configSource);
   if (ref === undefined) return { ref, text: undefined };
   try {
-    return { ref, text: (await payload(ref)).text };
+    const { text, configMap } = await payload(ref);
+    return { ref, text, configMap };
   } catch (error) {
     if (!(error instanceof ApiError) && !(error instanceof CannotRun)) throw error;
     return { ref, text: undefined, problem: error.message };

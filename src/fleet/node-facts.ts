@@ -9,7 +9,6 @@ import { parseQuantity } from '../go/quantity.js';
 import { events, nodes, pods } from '../kube/resource-type.js';
 import { oneLine } from '../visible-text.js';
 import type { Cluster } from './config-maps.js';
-import type { ConfiguredNode } from './configured-node.js';
 
 type Resources = Record<string, string>;
 
@@ -156,19 +155,3 @@ export async function configEvents({ client, signal }: Cluster, node: string): P
 
 /** An Event without a time that can be read is taken as old. */
 const timeOf = ({ at }: ConfigEvent): number => Date.parse(at) || 0;
-
-/** The cause of the error in the status: as the node reports it or, of a relet before 0.1.0, from its Events. */
-export async function causeOfError(cluster: Cluster, node: ConfiguredNode): Promise<string | undefined> {
-  return node.cause ?? (node.status.error === undefined ? undefined : causeInEvents(cluster, node));
-}
-
-/** Only for nodes whose relet reports no cause: it wrote the cause behind the error in the text of an Event. */
-async function causeInEvents(cluster: Cluster, { name, status }: ConfiguredNode): Promise<string | undefined> {
-  const { error, assigned } = status;
-  const { uid, resourceVersion } = assigned?.configMap ?? {};
-  const config = uid === undefined ? 'local config: ' : `, UID: ${uid}, ResourceVersion: ${resourceVersion}, `;
-  const found = (await configEvents(cluster, name)).findLast(
-    ({ message }) => message.includes(config) && message.includes(`: ${error}: `),
-  );
-  return found?.message.slice(found.message.indexOf(`: ${error}: `) + error!.length + 4);
-}

@@ -30,6 +30,16 @@ test('a failure that was recorded stays visible after the node runs the config a
   );
 });
 
+test('the signers of what a node runs belong to its newest change, and to none that it does not run', () => {
+  const signing = { required: true, signers: ['ann', 'bob'], serial: 7 };
+  const status = { assigned: exact, active: exact, lastKnownGood: exact };
+  const signersOf = (node: object) =>
+    historyOf(configuredNode('node-1', { ...assigned, signing, ...node }))[0]?.signers;
+  expect(signersOf({ status })).toEqual(['ann', 'bob']);
+  expect(signersOf(failed)).toBeUndefined();
+  expect(signersOf({ status, history: withEntry({ history }, entry('n/a/k', 'n/b/k')) })).toBeUndefined();
+});
+
 test('nothing is said about a change that somebody replaced without relet', () => {
   const other = { ...failed, configSource: { configMap: { ...ref, name: 'b' } } };
   expect(resultSummary(historyOf(configuredNode('node-1', other))[0]!)).toBe('');

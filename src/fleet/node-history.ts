@@ -9,6 +9,8 @@ export interface ShownEntry extends HistoryEntry {
   verified: boolean;
   /** For the newest change: the present state of the node with it. */
   state?: string;
+  /** Principals by whose keys it is signed; the node reports them for the config that it runs, and so for the newest change. */
+  signers?: string[];
 }
 
 export function historyOf(node: ConfiguredNode): ShownEntry[] {
@@ -19,7 +21,15 @@ export function historyOf(node: ConfiguredNode): ShownEntry[] {
   return entries.map((entry, at) => {
     const verified = at === 0 && node.changedBy !== undefined && entry.by === node.changedBy;
     if (entry !== newest || reported === undefined) return { ...entry, verified };
-    return { ...entry, verified, result: entry.result ?? reported, state: reported.outcome };
+    const runs = ['active', 'trial'].includes(reported.outcome);
+    const { signers } = (runs && node.signing) || {};
+    return {
+      ...entry,
+      verified,
+      result: entry.result ?? reported,
+      state: reported.outcome,
+      ...(signers && { signers }),
+    };
   });
 }
 

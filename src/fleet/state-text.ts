@@ -4,6 +4,7 @@ import type { ConfigErrorReason } from '../api/config-error.js';
 import { formatRef, refOf, sameConfig } from '../api/config-ref.js';
 import type { Owed, OwedAction } from '../api/node-annotations.js';
 import type { HeldState } from '../api/node-config.js';
+import type { SigningStatus } from '../api/signing.js';
 import { shortDuration } from '../go/short-duration.js';
 import { agentPresence } from './agent-presence.js';
 import { failureOf, goodRevision, newestChange, readHistory, undoTarget } from './config-history.js';
@@ -18,6 +19,28 @@ import {
   membershipOf,
 } from './configured-node.js';
 import { whoText } from './node-history.js';
+
+/** `by ann@example.com, serial 1795030000; the host requires 2 people, pool gpu, serials from 1795020000 on`. */
+export function signingText({
+  required,
+  signers,
+  serial,
+  floor,
+  pool,
+  threshold = 1,
+  notAfter,
+}: SigningStatus): string {
+  const until = notAfter === undefined ? '' : `, until ${notAfter}`;
+  const runs =
+    signers === undefined ? 'what it runs is not signed' : `by ${signers.join(', ')}, serial ${serial}${until}`;
+  if (!required) return `${runs}; the host requires no signature now`;
+  const demands = [
+    threshold === 1 ? 'a signature' : `signatures of ${threshold} people`,
+    ...(pool === undefined ? [] : [`pool ${pool}`]),
+    ...(floor ? [`serials from ${floor} on`] : []),
+  ];
+  return `${runs}; the host requires ${demands.join(', ')}`;
+}
 
 /**
  * The state of a node: that of its config, where it is known. Without an agent that reports, nobody knows what it runs. `outdated`: it

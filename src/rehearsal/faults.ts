@@ -2,6 +2,7 @@
 import type { Behaviour } from '../agent/drivers/fake.js';
 import type { Share } from '../api/node-config-set.js';
 import { CannotRun } from '../cannot-run.js';
+import type { Harm } from './observations.js';
 import type { SeededRandom } from './simulation/seeded-random.js';
 
 /** A number of nodes, a percentage, or nodes by name. */
@@ -18,6 +19,8 @@ export interface Faults {
   controllerCrashes?: boolean | undefined;
   /** The API server is away every now and then. */
   apiOutages?: boolean | undefined;
+  /** Effects on nodes with the change, for analyses. */
+  worse?: readonly Harm[] | undefined;
 }
 
 /** Percentages round up, so that 2% of 10 nodes is one. Throws CannotRun for a name that is not there. */

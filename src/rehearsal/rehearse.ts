@@ -6,7 +6,7 @@ import type { Behaviour } from '../agent/drivers/fake.js';
 import { sha256 } from '../agent/state/checkpoints.js';
 import { defaultRestartLimit } from '../agent/sync/change-pace.js';
 import { nodeConfigs } from '../api/node-config.js';
-import { type NodeConfigSet, nodeConfigSets, type RolloutBlock } from '../api/node-config-set.js';
+import { type NodeConfigSet, nodeConfigSets, type RolloutBlock, type WaveAnalysis } from '../api/node-config-set.js';
 import type { KubeObject } from '../api/object.js';
 import { ApiError } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';
@@ -19,6 +19,7 @@ import { Agents, type Kinds, kindsOf, leaderHealthyMs } from './agents.js';
 import { choose, type Faults, failure, outageMs, pauseMs, slow, usual } from './faults.js';
 import { type Fleet, silentNodeConfig, unnamed } from './fleet.js';
 import { startMemoryServer } from './memory-server.js';
+import { Observations } from './observations.js';
 import { createPods, PodMover } from './pods.js';
 import { RehearsalRecord } from './record.js';
 import { type SimulatedCluster, startCluster } from './simulation/cluster.js';
@@ -51,6 +52,8 @@ export interface RehearsalRun {
   /** When it had ended, and no node had anything left to do either. */
   quietMs: number;
   podsMoved: number;
+  /** Earlier analyses of the set, before the rehearsal. */
+  earlier: WaveAnalysis[];
   faulty: { fail: string[]; slow: string[]; notReady: string[] };
 }
 
@@ -95,11 +98,16 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
     options.onStatus?.(seen, now() - appliedMs);
   };
   let agents: Agents | undefined;
+  let observations: Observations | undefined;
   const record = new RehearsalRecord({
     set: set.metadata.name,
     now: () => now() - appliedMs,
     onSet,
-    onNodeConfig: (object, isWritten) => (isWritten ? agents?.written(object) : agents?.reported(object)),
+    onNodeConfig: (object, isWritten) => {
+      if (isWritten) agents?.written(object);
+      else agents?.reported(object);
+      observations?.seen(object);
+    },
     onUpdated: (name) => agents?.updated(name),
   });
   cluster = await startCluster({
@@ -159,6 +167,15 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
     const absent = new Map(nodes.flatMap(({ name, isAbsent, object }) => (isAbsent ? [[name, object]] : [])));
     agents = new Agents({ cluster, kinds, random: random.stream('agents'), isAlone, nodeConfig });
     await agents.copyKinds(absent);
+    if (set.spec.strategy?.analysis !== undefined)
+      observations = new Observations({
+        cluster,
+        random: random.stream('observations'),
+        harms: options.faults.worse ?? [],
+        spreads: spreadsIn(set),
+        nodeConfig,
+        revision: () => record.set?.status?.updateRevision,
+      });
     await advance(cluster, stepMs, signal);
     appliedMs = now();
     record.start();
@@ -167,11 +184,28 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
     if (options.faults.controllerCrashes) void crashControllers(cluster, timed.stream('crashes'));
     if (options.faults.apiOutages) void breakApi(cluster, record, timed.stream('outages'));
     const quietMs = await untilEnd(cluster, record, options, () => now() - appliedMs);
-    return { record, set: record.set!, quietMs, podsMoved: mover.moved, faulty: listed(chosen) };
+    return {
+      record,
+      set: record.set!,
+      quietMs,
+      podsMoved: mover.moved,
+      earlier: set.status?.analyses ?? [],
+      faulty: listed(chosen),
+    };
   } finally {
     await cluster.server.close();
   }
 }
+
+/** Those of the newest answers. */
+const spreadsIn = ({ status: { analyses = [] } = {} }: NodeConfigSet): Map<string, number> =>
+  new Map(
+    analyses
+      .flatMap(({ signals = [] }) => signals)
+      .filter(({ kind, spread }) => kind === 'level' && spread > 0)
+      .reverse()
+      .map(({ name, spread }) => [name, spread]),
+  );
 
 const listed = (chosen: Record<'fail' | 'slow' | 'notReady', Set<string>>): RehearsalRun['faulty'] => ({
   fail: [...chosen.fail].sort(byNaturalOrder),

@@ -1,6 +1,14 @@
 /** The result of a rehearsal, as `-o json` prints it; docs/rehearsal.md describes it. Pure. */
-import { type NodeConfigSet, ownNodes, type WaveState } from '../api/node-config-set.js';
+import {
+  type NodeConfigSet,
+  type NodeConfigSetStatus,
+  ownNodes,
+  type WaveAnalysis,
+  type WaveState,
+} from '../api/node-config-set.js';
+import { type PowerReport, powerOf } from '../rollout/analysis/power.js';
 import { assess } from '../rollout/assessment.js';
+import { readRules } from '../rollout/spec.js';
 import type { Fleet } from './fleet.js';
 import type { RecordedNode, RehearsalEvent, Sample } from './record.js';
 import type { RehearsalRun } from './rehearse.js';
@@ -29,6 +37,8 @@ export interface Rehearsal {
   /** Nodes that were drained, drains that were given up, and pods that were evicted and ended. */
   drains: { started: number; failed: number; podsMoved: number };
   waves: RehearsedWave[];
+  /** The effect that the waves could notice, of a set with analysis. */
+  power?: PowerReport;
   rejections: NodeRejection[];
   failed: RehearsedNode[];
   excluded: { name: string; reason: string; message?: string }[];
@@ -38,7 +48,7 @@ export interface Rehearsal {
   timeline: (Omit<Sample, 'atMs'> & { seconds: number })[];
   /** In the order in which they were assigned. */
   story: RehearsedNode[];
-  status: object;
+  status: NodeConfigSetStatus;
 }
 
 export interface RehearsedWave {
@@ -104,6 +114,7 @@ export function reportOf({ run, fleet, seed, rejections, assumptions }: ReportIn
     },
     drains: { ...record.drains, podsMoved: run.podsMoved },
     waves: wavesOf(set, recorded),
+    ...powerIn(set, run.earlier),
     rejections,
     failed: ordered.filter(({ outcome, reason }) => outcome === 'failed' || (outcome === 'returned' && reason)),
     excluded: status.excluded ?? [],
@@ -174,6 +185,14 @@ function wavesOf({ status = {} }: NodeConfigSet, recorded: readonly RecordedNode
       ...(isOver && { endSeconds: seconds(-least(ends.map((ms) => -ms!))) }),
     };
   });
+}
+
+function powerIn({ spec, status = {} }: NodeConfigSet, analyses: WaveAnalysis[]): { power?: PowerReport } {
+  const { analysis } = readRules(spec);
+  const { waves = [] } = status;
+  const sizes = waves.map((_, at) => ownNodes(waves, at));
+  const power = analysis && powerOf(analysis, sizes, { analyses });
+  return power === undefined ? {} : { power };
 }
 
 const least = (numbers: readonly number[]): number =>

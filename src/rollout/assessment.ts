@@ -33,6 +33,7 @@ export function assess({ metadata, status = {} }: NodeConfigSet): Assessment {
 export const mayRetry = (reason: string): boolean =>
   [
     setStalledReasons.halted,
+    setStalledReasons.worse,
     setStalledReasons.undrainable,
     setStalledReasons.aborted,
     setStalledReasons.undone,
@@ -71,13 +72,14 @@ export function nextStep(set: NodeConfigSet, assessment: Assessment): string | u
     case setProgressReasons.paused.reason:
       return `'relet rollout resume ${name}' continues`;
     case setStalledReasons.halted.reason:
+    case setStalledReasons.worse.reason:
       return `${why}apply a corrected config, 'relet rollout retry ${name}' tries the same again, 'relet rollout undo ${name}' takes it back`;
     case setStalledReasons.aborted.reason:
       return `change the config, 'relet rollout retry ${name}' continues, 'relet rollout undo ${name}' takes it back`;
     case setStalledReasons.mayNotDrain.reason:
       return drainRoleRemedy;
     case setStalledReasons.undrainable.reason:
-      return `let the pods go that are named above, then 'relet rollout retry ${name}'; or set strategy.drain.onUndrainable: Skip`;
+      return `remove the pods named above, then 'relet rollout retry ${name}'; or set strategy.drain.onUndrainable: Skip`;
     case setProgressReasons.draining.reason:
       return `if a PodDisruptionBudget blocks, make room in it: more replicas, or a lower minAvailable; 'relet rollout abort ${name}' lifts the cordons`;
     case setStalledReasons.impact.reason:

@@ -1,4 +1,4 @@
-/** The requests in which a set claims a node together with its config, and lets it go. Pure. */
+/** The requests in which a set claims a node together with its config, and releases it. Pure. */
 import { formatRef, nodeConfigSource, refOf } from '../api/config-ref.js';
 import { type Claim, claimAnnotation, claimText, type Owed } from '../api/node-annotations.js';
 import type { NodeConfig } from '../api/node-config.js';

@@ -10,7 +10,7 @@ import type { KubeObject } from '../api/object.js';
 import { DecodeError } from '../config/decode.js';
 import { readAhead } from '../config/document.js';
 import { encode } from '../config/encode.js';
-import { type LocalFile, mergeLocal } from '../config/merge.js';
+import { type LocalFile, mergeLocal, mergeOverlay } from '../config/merge.js';
 import { type KubeletConfig, type Minor, newestMinor, type Overlay, parseMinor } from '../config/model.js';
 import type { NodeFacts } from '../config/node-facts.js';
 import { isOverlay } from '../config/overlay.js';
@@ -76,8 +76,15 @@ export async function answerFor(
 ): Promise<CaseAnswer> {
   readAhead(text, minorOf(one));
   await turn();
-  const denied = policyRejections(policies, text, [policed(one)]);
+  const merged = isOverlay(text) ? mergedText(text, one) : undefined;
   await turn();
+  if (merged !== undefined) readAhead(merged, minorOf(one));
+  await turn();
+  const denied: PolicyRejection[] = [];
+  for (const policy of policies) {
+    denied.push(...policyRejections([policy], text, [policed(one)]));
+    await turn();
+  }
   const invalid = validationError(text, one);
   await turn();
   const compared = invalid === undefined ? comparedOf(text, one) : undefined;
@@ -174,6 +181,16 @@ const minorOf = ({ kubeletVersion }: NodeCase): Minor => parseMinor(kubeletVersi
 
 const filesOf = ({ local }: NodeCase): LocalFile[] | undefined =>
   local?.files.map(({ path, dropIn, config }) => ({ path, text: encode(config), ...(dropIn && { dropIn }) }));
+
+/** The document that policies and validation read; undefined where there is none, which they report. */
+function mergedText(overlay: string, one: NodeCase): string | undefined {
+  try {
+    return mergeOverlay({ minor: minorOf(one), local: filesOf(one) ?? [], overlay, strict: false }).text;
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined;
+    throw error;
+  }
+}
 
 /** If the local config is not known, the payload is validated over the defaults of the kubelet. */
 function validationError(text: string, one: NodeCase): string | undefined {

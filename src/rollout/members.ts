@@ -3,12 +3,15 @@ import { exclusionReasons, failureReasons } from '../api/condition-reasons.js';
 import { configErrors } from '../api/config-error.js';
 import { type ConfigRef, formatRef, refOf, sameConfig } from '../api/config-ref.js';
 import { type DrainMark, drainMarkOf } from '../api/drain.js';
+import { restartsApiServer } from '../api/driver-name.js';
 import { selectsLabels } from '../api/label-selector.js';
 import type { MeasuredNodeConfig } from '../api/local-config.js';
 import { type Claim, claimOf } from '../api/node-annotations.js';
 import type { NodeConfig } from '../api/node-config.js';
 import { isUnset } from '../api/node-config.js';
 import { adoptAnnotation, holdAnnotation, type NodeConfigSet, updateLabel } from '../api/node-config-set.js';
+import { type Observed, readObserved } from '../api/observe.js';
+import { readRejectedPods } from '../api/rejected-pods.js';
 import { agentSigns } from '../fleet/agent-presence.js';
 import { type ChangeResult, hasFailed } from '../fleet/config-history.js';
 import { type ConfigState, configState, errorReason } from '../fleet/configured-node.js';
@@ -56,6 +59,12 @@ export interface SetNode {
   unsettledSinceMs?: number;
   /** Why it rejected or rolled back what is assigned. */
   failure?: Exclusion;
+  /** The config that the set assigned runs, and did harm: the node has failed as if it had rolled it back. */
+  harm?: Exclusion;
+  /** The newest answer for an analysis, as far as it can be used. */
+  observed?: Observed;
+  /** `1.34`: only kubelets of one minor are compared. */
+  kubeletMinor?: string;
   /** Drain by this set, on the Node. While it is drained, `message` names what that waits for. */
   drain?: DrainMark;
 }
@@ -85,6 +94,9 @@ export function setNode({ set, node, object, olderSets, claimant }: MemberInput)
   const notReadySinceMs = Date.parse(ready?.lastTransitionTime ?? '');
   const state = object === undefined ? 'local' : stateOf(object);
   const unsettledSinceMs = object && unsettledSince(object, state);
+  const harm = own ? harmOf(object, claim) : undefined;
+  const observed = readObserved(object?.status?.observed);
+  const kubeletMinor = /^v?(1\.\d+)/.exec(status.nodeInfo?.kubeletVersion ?? '')?.[1];
   const previous = claim !== undefined && claim.set === set && !claim.released ? claim.previous : assigned;
   return {
     name: metadata.name,
@@ -94,7 +106,9 @@ export function setNode({ set, node, object, olderSets, claimant }: MemberInput)
     ...(!isReady && !Number.isNaN(notReadySinceMs) && { notReadySinceMs }),
     ...(signs?.missing === exclusionReasons.silent.reason && { isSilent: true as const }),
     isCordoned: spec.unschedulable === true,
-    isControlPlane: controlPlaneLabels.some((label) => Object.hasOwn(metadata.labels ?? {}, label)),
+    isControlPlane:
+      controlPlaneLabels.some((label) => Object.hasOwn(metadata.labels ?? {}, label)) ||
+      restartsApiServer(object?.status?.driver),
     isPicked: metadata.labels?.[updateLabel] === set,
     ...(blocked && { blocked }),
     ...(own && { claim }),
@@ -103,6 +117,9 @@ export function setNode({ set, node, object, olderSets, claimant }: MemberInput)
     ...(unsettledSinceMs !== undefined && { unsettledSinceMs }),
     ...(!Number.isNaN(trialEndsAtMs) && { trialEndsAtMs }),
     ...(failure && { failure }),
+    ...(harm && { harm }),
+    ...(observed && { observed }),
+    ...(kubeletMinor && { kubeletMinor }),
     ...(drain?.set === set && { drain }),
   };
 }
@@ -186,6 +203,19 @@ function failureOf({ status }: NodeConfig): Exclusion | undefined {
     reason: reason ?? failureReasons.rejected.reason,
     message: oneLine(shorten(`${message}${cause}`, 300)),
   };
+}
+
+/** A clock of a node may be behind by so much. */
+const clockSkewMs = 60_000;
+
+/** Not of an earlier assignment of the same config: that was decided about by the person who retried. */
+function harmOf(object: NodeConfig | undefined, { at }: Claim): Exclusion | undefined {
+  const rejected = readRejectedPods(object?.status?.rejectedPods);
+  if (rejected === undefined || !(Date.parse(rejected.since) + clockSkewMs >= Date.parse(at))) return undefined;
+  const { count, names } = rejected;
+  const named = names.length > 0 ? `: ${names.join(', ')}${count > names.length ? ', …' : ''}` : '';
+  const message = `${count} ${count === 1 ? 'pod that ran was' : 'pods that ran were'} rejected by the restarted kubelet${named}`;
+  return { reason: failureReasons.podsRejected.reason, message: oneLine(shorten(message, 300)) };
 }
 
 /** A selected node: as plan() sees it, and the objects it was read from. */

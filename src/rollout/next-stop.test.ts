@@ -32,7 +32,7 @@ test('several waves follow until one asks again', () => {
   const rules = [asks, { nodes: 3, soak: '10m' }, { nodes: 6, approve: true }, { nodes: '100%' }];
   const next = untilNextStop(waiting(1, 3, 6, 10), rules, 1);
   expect(nextStopText(next)).toBe(
-    '5 nodes will change without another question: 2 nodes in wave 2, then a soak of 10m; 3 nodes in wave 3. Then it waits for the approval of wave 3.',
+    '5 nodes will change without another approval: 2 nodes in wave 2, then a soak of 10m; 3 nodes in wave 3. Then it waits for the approval of wave 3.',
   );
 });
 

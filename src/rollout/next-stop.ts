@@ -1,5 +1,5 @@
 /**
- * Consequences of an approval: which waves follow without another question, with how many nodes, and where the rollout stops next. A wave
+ * Consequences of an approval: which waves follow without another approval, with how many nodes, and where the rollout stops next. A wave
  * without nodes is not a stop. Pure.
  */
 import {
@@ -63,7 +63,7 @@ function placeText({ waves }: NextStop): string {
     const soaks = ms > 0 && at < waves.length - 1 ? `, then a soak of ${shortDuration(ms)}` : '';
     return `${nodesText(nodes)} in wave ${wave}${soaks}`;
   });
-  return `without another question: ${parts.join('; ')}`;
+  return `without another approval: ${parts.join('; ')}`;
 }
 
 const nodesText = (count: number): string => `${count} ${count === 1 ? 'node' : 'nodes'}`;

@@ -12,6 +12,8 @@ export interface RolloutPlan {
   /** Nodes that the selector selects. */
   selected: number;
   excluded: NamedNode[];
+  /** Present for a signed config. */
+  signed?: PlannedSignatures;
   /** Why it would be stalled. */
   stalled?: { reason: string; message: string };
   /** Nodes that would reject the config; equal ones are one entry. Without nodes: a kubelet of that version would. */
@@ -24,6 +26,15 @@ export interface RolloutPlan {
   drains: { node: string; pods?: string[]; undrainable?: string }[];
   nodes: RolloutPlanNode[];
   warnings?: string[];
+}
+
+export interface PlannedSignatures {
+  /** Fingerprints of the keys that signed it. */
+  keys: string[];
+  /** The persons, as the hosts that run it already know them. */
+  signers?: string[];
+  /** Pools, serial, floor and times, for a person. */
+  statement?: string;
 }
 
 export interface RolloutPlanWave {
@@ -55,14 +66,16 @@ export interface PlannedDifference {
 /** `from` or `to` is absent where a map has no such key. */
 export type PlannedFieldChange = Omit<FieldChange, 'before' | 'after'> & { from?: unknown; to?: unknown };
 
-/** Consequences of an approval until the rollout stops again. */
-export interface ApprovalPreview {
+/** Consequences of an approval until the rollout stops again. `rejections` are of the whole set, `drains` of the nodes that follow. */
+export interface ApprovalPreview extends Pick<RolloutPlan, 'stalled' | 'rejections' | 'drains'> {
   /** In a sentence or two. */
   text: string;
   /** `nodes`: by name; absent where they may not be listed. */
   waves: { wave: number; count: number; nodes?: string[] }[];
   /** Waves without nodes, which are passed. */
   skipped: number[];
+  /** Present for a signed config. */
+  signed?: PlannedSignatures;
   /** The wave whose approval is asked for next; absent where the rollout runs to its end. */
   waitsAfter?: number;
   nodes: RolloutPlanNode[];

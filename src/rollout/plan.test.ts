@@ -70,6 +70,60 @@ function planned(
 const batchOf = ({ state }: Plan) => state.intent?.names;
 const all = [{ nodes: '100%' }];
 
+describe('a node whose kubelet rejected pods that ran', () => {
+  const assigned = claim();
+  const reported = (rejectedPods: unknown, at = assigned.at) =>
+    setNode({
+      set: 'gpu',
+      node: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } },
+      object: {
+        apiVersion: 'relet.dev/v1alpha1',
+        kind: 'NodeConfig',
+        metadata: { name: 'a', annotations: { [claimAnnotation]: claimText({ ...assigned, at }) } },
+        spec: { configSource: { configMap: { namespace: 'n', name: 'new-1', kubeletConfigKey: 'k' } } },
+        status: JSON.parse(JSON.stringify({ rejectedPods })),
+      },
+      olderSets: [],
+    });
+  const since = rfc3339(nowMs);
+  const names = ['shop/web-1', 'shop/\u001b[2J', 'shop/web-3'];
+
+  test('has failed, and no further node is changed', () => {
+    const found = planned([{ ...reported({ since, count: 4, names }), isReady: true }, node('b')], { waves: all });
+    expect(found.progress).toMatchObject({ condition: 'Stalled', kind: 'halted' });
+    expect(found.waiting).toContain(
+      '4 pods that ran were rejected by the restarted kubelet: shop/web-1, shop/\\u001b[2J, shop/web-3, …',
+    );
+    expect(found.survey.failed[0]?.failure.reason).toBe('PodsRejected');
+    expect(batchOf(found)).toBeUndefined();
+  });
+
+  test('gets the same revision again by a retry, and has then not failed for the earlier start', () => {
+    expect(reported({ since, count: 1 }, rfc3339(nowMs + 5 * minute)).harm).toBeUndefined();
+    expect(reported({ since, count: 1 }, rfc3339(nowMs + minute / 2)).harm).toBeDefined();
+  });
+
+  test.each([
+    undefined,
+    null,
+    7,
+    'many',
+    {},
+    { since, count: 0 },
+    { since, count: -1 },
+    { since, count: '4' },
+    { since, count: null },
+    { since: 'never', count: 1 },
+    { since: 12, count: 1 },
+  ])('has not failed by a report of %j', (value) => expect(reported(value).harm).toBeUndefined());
+
+  test('has failed, in a bounded sentence, by a huge count with names of any kind and length', () => {
+    const harm = reported({ since, count: 1e308, names: [{}, 5, 'x'.repeat(100_000)] }).harm;
+    expect(harm?.message.length).toBeLessThanOrEqual(301);
+    expect(reported({ since, count: 2, names: 'shop/web' }).harm?.message).toMatch(/^2 pods .* kubelet$/);
+  });
+});
+
 describe('a node that failed', () => {
   const failed = node('node-0000', { state: 'rolled back', claim: claim() });
   const others = names(3)

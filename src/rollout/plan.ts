@@ -12,6 +12,7 @@
  * it has passed its trial. A batch has at most 100 nodes, whatever the budgets allow.
  */
 
+import { observingText } from '../api/analysis.js';
 import {
   exclusionReasons,
   type setProgressReasons,
@@ -19,6 +20,8 @@ import {
   type setStalledReasons,
 } from '../api/condition-reasons.js';
 import { rfc3339 } from '../clock.js';
+import { type Measured, nextAnalysisMs, recordOf, withAnalysis, worseIn } from './analysis/analysis.js';
+import { askText, worseText } from './analysis/sentences.js';
 import { inOrder, type Picked, pick, todoOf } from './batch.js';
 import { mayGet, type SetNode } from './members.js';
 import * as sentences from './sentences.js';
@@ -56,6 +59,8 @@ export interface PlanInput {
   pauser?: Pauser;
   /** The admission policies are in force: names in requests are those of the users who wrote them. */
   areNamesChecked?: boolean;
+  /** Answers of Prometheus for the analysis under way. */
+  measured?: Measured | undefined;
 }
 
 export interface Stalled {
@@ -85,7 +90,8 @@ export function plan(input: PlanInput): Plan {
   const { rules, nodes, nowMs } = input;
   const asked = withPeople(input);
   const first = surveyOf(asked, input);
-  const state = withRollback(withExpiry(withFailures(asked, first, input), rules, nowMs), input);
+  const failed = withComparison(withFailures(asked, first, input), first, input);
+  const state = withRollback(withExpiry(failed, rules, nowMs), input);
   const intent = openIntent(state, input);
   // The same, unless the state has become another one.
   const seen =
@@ -122,7 +128,7 @@ function withPeople({ state, desired, rules, pauser = {}, areNamesChecked = fals
 }
 
 const withHalted = (state: SetState, { condition, kind, message }: RolloutProgress, nowMs: number): SetState =>
-  condition === 'Stalled' && kind === 'halted' ? withHalt(state, message, nowMs) : state;
+  condition === 'Stalled' && (kind === 'halted' || kind === 'worse') ? withHalt(state, message, nowMs) : state;
 
 interface Step {
   intent?: Intent;
@@ -182,6 +188,17 @@ function withFailures(state: SetState, seen: Survey, { rules, nowMs }: PlanInput
   const recorded = withFailureSteps(withFailed(state, names), failed, nowMs);
   const isRejectedNow = rules.onFailure === 'Rollback' && isHalted(seen);
   return isRejectedNow ? reject(recorded, 'RolledBack', nowMs, { message: sentences.failed(seen) }) : recorded;
+}
+
+/** The waves are compared with controls, where the strategy asks for it. Worse is handled as too many failures are. */
+function withComparison(state: SetState, seen: Survey, { set, rules, measured, nowMs }: PlanInput): SetState {
+  if (rules.analysis === undefined || updateOf(state) === undefined) return state;
+  const { present } = wavesOf({ rules, state, survey: seen, nowMs });
+  const next = withAnalysis(state, { set, rules, survey: seen, present, measured, nowMs });
+  const worse = rules.analysis.onWorse === 'Rollback' && !isRejected(next) ? worseIn(next, rules) : undefined;
+  return worse === undefined
+    ? next
+    : reject(next, 'RolledBack', nowMs, { message: `wave ${worse.wave} is ${worse.message}` });
 }
 
 function withExpiry(state: SetState, { expiresAfterMs }: SetRules, nowMs: number): SetState {
@@ -299,6 +316,8 @@ function progressAfter(seen: Survey): RolloutProgress {
 
 function rollOut({ set, state, rules, nowMs }: PlanInput, seen: Survey, waves: WavePlan): Step {
   if (isHalted(seen)) return stalled('halted', sentences.halted(set, seen));
+  const worse = worseIn(state, rules);
+  if (worse !== undefined) return stalled('worse', worseText(set, worse));
   if (seen.eligible.length === 0) return reconciling('nothing', sentences.allExcluded(seen));
   const todo = todoOf(seen, rules, nowMs);
   const window = windowAt(rules.windows, nowMs);
@@ -308,14 +327,22 @@ function rollOut({ set, state, rules, nowMs }: PlanInput, seen: Survey, waves: W
   const { wave, room, state: waveState } = waves.present;
   if (waveState === 'Soaking' && corrections.length === 0)
     return reconciling('soaking', sentences.soaking(waves.present));
+  if (waveState === 'Analyzing' && corrections.length === 0)
+    return reconciling('analyzing', observingText(wave, recordOf(state, wave)));
   if (waveState === 'AwaitingApproval' && corrections.length === 0)
-    return reconciling('approval', sentences.awaitingApproval(set, state, wave));
+    return reconciling('approval', awaitingApproval(set, state, rules, wave));
   // Failed nodes go alone, and are then a part of the wave: the others see first whether the correction works.
   const names = pick(corrections.length > 0 ? corrections : todo, seen, { inTrial: true, room });
   const { revision, source } = updateOf(state)!;
   if (names.length > 0) return batch({ revision, source, wave }, names, nowMs);
   if (room > 0 && todo.length > 0) return budgetSpent(set, seen);
   return reconciling('rolling', sentences.inWave(wave, seen));
+}
+
+function awaitingApproval(set: string, state: SetState, rules: SetRules, wave: number): string {
+  const record = recordOf(state, wave);
+  const isAsked = rules.waves[wave - 1]?.approve ?? false;
+  return isAsked || record === undefined ? sentences.awaitingApproval(set, state, wave) : askText(set, record);
 }
 
 /** No time will help if nodes that have failed use up a budget. */
@@ -355,6 +382,7 @@ function nextLook({
     .map((node) => lastSignMs(node, nowMs) + rules.progressDeadlineMs + 1);
   const times = [
     ...deadlines,
+    ...nextAnalysisMs(state, rules, nowMs),
     waves.present.soakEndsAtMs,
     windowAt(rules.windows, nowMs).changesAtMs,
     rules.expiresAfterMs === undefined ? undefined : startedAtMs + rules.expiresAfterMs,

@@ -4,7 +4,6 @@ import type { SetNode } from './members.js';
 import { type SetState, updateOf } from './state.js';
 import { newestStep, stepText } from './steps.js';
 import type { Survey } from './survey.js';
-import type { WavePlan } from './waves.js';
 
 /** `node-1, node-2, node-3 and 4 more`. */
 export function list(names: readonly string[], most = 3): string {
@@ -77,7 +76,7 @@ export function refused(nodes: readonly SetNode[]): string {
   return `${count(nodes.length)} ${verb} not get the config: ${first?.name} (${first?.refused?.message})${also}`;
 }
 
-export const soaking = ({ wave, soakEndsAtMs = 0 }: WavePlan['present']): string =>
+export const soaking = ({ wave, soakEndsAtMs = 0 }: { wave: number; soakEndsAtMs?: number }): string =>
   `wave ${wave} soaks until ${rfc3339(soakEndsAtMs)}`;
 
 export const awaitingApproval = (set: string, { updateRevision }: SetState, wave: number): string =>
@@ -123,6 +122,6 @@ export const outcomeWords = {
 
 export function rollingBack(left: readonly SetNode[], { unavailable, allowed }: Survey): string {
   const away = unavailable.length === 0 ? '' : `, ${byReason(unavailable)}`;
-  if (left.length === 0) return `the last nodes go back${away}`;
-  return `${count(left.length)} still to go back: ${list(namesOf(left))}; ${unavailable.length} of ${allowed.unavailable} allowed unavailable${away}`;
+  if (left.length === 0) return `the last nodes are returning${away}`;
+  return `${count(left.length)} still to return to their previous config: ${list(namesOf(left))}; ${unavailable.length} of ${allowed.unavailable} allowed unavailable${away}`;
 }

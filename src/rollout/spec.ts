@@ -2,12 +2,14 @@
 import type { LabelSelectorObject } from '../api/label-selector.js';
 import {
   type NodeConfigSetSpec,
+  type SetConfig,
   type SetStrategy,
   type Share,
   specDefaults,
   strategyDefaults,
 } from '../api/node-config-set.js';
-import { tryParseDuration } from '../go/duration.js';
+import { type AnalysisRules, readAnalysis } from './analysis/rules.js';
+import { checkedShare, durationMs, InvalidSpec, minuteOfDay } from './spec-values.js';
 import { isTimeZone, type TimeWindow } from './windows.js';
 
 export interface SetRules {
@@ -25,18 +27,18 @@ export interface SetRules {
     unmanagedPods: 'Block' | 'Evict';
   };
   windows: TimeWindow[];
+  /** Undefined: waves are not compared with controls. */
+  analysis?: AnalysisRules | undefined;
   updateNodes: 'All' | 'New' | 'Selected';
   expiresAfterMs: number | undefined;
   paused: boolean;
 }
 
-/** The spec has a value that the schema let through, or that no API server has seen. */
-export class InvalidSpec extends Error {
-  override readonly name = 'InvalidSpec';
-}
-
 export function readRules(spec: NodeConfigSetSpec): SetRules {
-  const strategy: Required<SetStrategy> = { ...strategyDefaults, ...spec.strategy };
+  const strategy: Required<Omit<SetStrategy, 'analysis'>> & Pick<SetStrategy, 'analysis'> = {
+    ...strategyDefaults,
+    ...spec.strategy,
+  };
   const drain = { ...strategyDefaults.drain, ...strategy.drain };
   const waves = strategy.waves.map(({ nodes, soak = '0s', approve = false }, index) => {
     const at = `strategy.waves[${index}]`;
@@ -65,11 +67,18 @@ export function readRules(spec: NodeConfigSetSpec): SetRules {
       const at = `strategy.windows[${index}]`;
       return { days, fromMinute: minuteOfDay(from, `${at}.from`), toMinute: minuteOfDay(to, `${at}.to`), timeZone };
     }),
+    analysis: strategy.analysis && readAnalysis(strategy.analysis, changedFields(spec.config)),
     updateNodes: spec.updateNodes ?? specDefaults.updateNodes,
     expiresAfterMs: spec.expiresAfter === undefined ? undefined : durationMs(spec.expiresAfter, 'expiresAfter'),
     paused: spec.paused ?? specDefaults.paused,
   };
 }
+
+/** Top-level fields that an overlay names; those of a whole config are not known without the node. */
+const changedFields = ({ overlay = {}, unset = [] }: SetConfig): string[] => [
+  ...Object.keys(overlay),
+  ...unset.map((path) => path.split('.')[0]!),
+];
 
 /** Budgets round down and are at least 1, except that 0 and 0% stop. Waves round up. */
 export function shareOf(share: Share, total: number, rounding: 'budget' | 'down' | 'up'): number {
@@ -108,23 +117,4 @@ function mayKubeletSet(key: string): boolean {
   if (isIn('node-restriction.kubernetes.io')) return false;
   if (ownLabels.has(key) || isIn('kubelet.kubernetes.io') || isIn('node.kubernetes.io')) return true;
   return !isIn('kubernetes.io') && !isIn('k8s.io');
-}
-
-function checkedShare(share: Share, at: string): Share {
-  const isRight = typeof share === 'number' ? Number.isInteger(share) && share >= 0 : /^(100|[0-9]{1,2})%$/.test(share);
-  if (!isRight) throw new InvalidSpec(`${at}: '${share}' is not a number of nodes or a percentage such as 25%`);
-  return share;
-}
-
-function durationMs(text: string, at: string): number {
-  const nanoseconds = tryParseDuration(text);
-  if (nanoseconds === undefined || nanoseconds < 0n)
-    throw new InvalidSpec(`${at}: '${text}' is not a duration such as 10m or 1h30m`);
-  return Number(nanoseconds / 1_000_000n);
-}
-
-function minuteOfDay(text: string, at: string): number {
-  const [, hour, minute] = /^([01][0-9]|2[0-3]):([0-5][0-9])$/.exec(text) ?? [];
-  if (hour === undefined) throw new InvalidSpec(`${at}: '${text}' is not a time of day such as 22:00`);
-  return Number(hour) * 60 + Number(minute);
 }

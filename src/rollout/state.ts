@@ -14,6 +14,7 @@ import {
   mostRevisions,
   type NodeConfigSetStatus,
   type RevisionOutcome,
+  type RevisionSignatures,
   type SetRevision,
   type SetStep,
   type Intent as StoredIntent,
@@ -31,6 +32,7 @@ const remembered = [
   'revisions',
   'steps',
   'waves',
+  'analyses',
   'intent',
   'rollout',
 ] as const satisfies (keyof NodeConfigSetStatus)[];
@@ -81,6 +83,8 @@ export function storedState({ revisions, intent, ...rest }: SetState): Remembere
 export interface DesiredRevision {
   revision: string;
   summary: string;
+  /** Present for a signed config. */
+  signed?: RevisionSignatures | undefined;
   /** The ConfigMap of an attempt. */
   source(attempt: number): ConfigRef;
 }
@@ -94,17 +98,20 @@ export const sourceOfRevision = ({ revisions }: SetState, name: string | undefin
 
 /** A new config in the spec starts a new revision; one that is known from before is started again. */
 export function withDesired(state: SetState, desired: DesiredRevision | undefined, nowMs: number): SetState {
-  if (desired === undefined || desired.revision === state.updateRevision) return state;
+  if (desired === undefined) return state;
+  if (desired.revision === state.updateRevision) return withSignatures(state, desired);
   const { rejectedRevision: _, rollingBack: __, waves: ___, intent: ____, rollout, ...rest } = state;
   // An earlier approval must be given again, as after a retry.
   const kept = rollout?.request === undefined ? rest : { ...rest, rollout: { request: rollout.request } };
   const { revision, summary } = desired;
   const known = state.revisions?.find((one) => one.revision === revision);
   // A revision that did not last gets a ConfigMap of its own again, or the nodes on which it failed would not start it.
-  const attempt = known === undefined ? 1 : (known.attempt ?? 1) + (known.outcome === 'Complete' ? 0 : 1);
+  const isSame = known?.outcome === 'Complete' && known.signed?.digest === desired.signed?.digest;
+  const attempt = known === undefined ? 1 : (known.attempt ?? 1) + (isSame ? 0 : 1);
   const started: Revision = {
     revision,
     source: desired.source(attempt),
+    ...(desired.signed && { signed: desired.signed }),
     summary,
     startedAt: rfc3339(nowMs),
     ...(attempt > 1 && { attempt }),
@@ -118,6 +125,20 @@ export function withDesired(state: SetState, desired: DesiredRevision | undefine
   const next: SetState = { ...kept, ...(left.steps && { steps: left.steps }) };
   const revisions = trimmed([started, ...others], state);
   return added({ ...next, updateRevision: revision, revisions }, { step: 'Started', revision }, nowMs);
+}
+
+/**
+ * The same bytes with another statement, or with more signatures: they go out with the ConfigMap of the next attempt, to nodes that are
+ * assigned it from now on. A node that has the revision keeps the ConfigMap that it has.
+ */
+function withSignatures(state: SetState, { signed, source }: DesiredRevision): SetState {
+  const update = updateOf(state);
+  if (update === undefined || update.signed?.digest === signed?.digest) return state;
+  const { signed: _, ...rest } = update;
+  const attempt = (update.attempt ?? 1) + 1;
+  const next: Revision = { ...rest, source: source(attempt), ...(signed && { signed }), attempt };
+  const { intent: __, ...kept } = state;
+  return { ...kept, revisions: (state.revisions ?? []).map((one) => (one === update ? next : one)) };
 }
 
 /** The oldest go, except the one that is current. */

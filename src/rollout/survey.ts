@@ -108,7 +108,7 @@ function phaseOf(
 /** True if the config that its set assigned did not last, or its result is unknown after the deadline. */
 export function hasFailed(node: SetNode, { progressDeadlineMs }: SetRules, nowMs: number): boolean {
   if (node.claim === undefined) return false;
-  if (node.state === 'rejected' || node.state === 'rolled back') return true;
+  if (node.state === 'rejected' || node.state === 'rolled back' || node.harm !== undefined) return true;
   return isUnsettled(node) && nowMs - lastSignMs(node, nowMs) > progressDeadlineMs;
 }
 
@@ -140,7 +140,8 @@ export const isUnsettled = ({ state }: SetNode): boolean => state === 'waiting' 
 
 /** A correction cannot make it worse: it goes first. */
 export const needsAttention = (node: SetNode): boolean =>
-  node.claim !== undefined && (isUnsettled(node) || node.state === 'rejected' || node.state === 'rolled back');
+  node.claim !== undefined &&
+  (isUnsettled(node) || node.state === 'rejected' || node.state === 'rolled back' || node.harm !== undefined);
 
 export const isWanted = (node: SetNode, { updateNodes }: SetRules, startedAtMs: number): boolean =>
   isToBeUpdated(updateNodes, { ...node, startedAtMs });
@@ -176,6 +177,7 @@ function failureOf(node: SetNode): Exclusion {
     const failure = node.state === 'rejected' ? failureReasons.rejected : failureReasons.rolledBack;
     return node.failure ?? { reason: failure.reason, message: clauseOf(failure.message) };
   }
+  if (node.harm !== undefined) return node.harm;
   const { reason } = failureReasons.silent;
   const { claim, unsettledSinceMs = 0 } = node;
   const isAgain = unsettledSinceMs > timeOf(claim?.at ?? '');

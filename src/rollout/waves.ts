@@ -1,6 +1,7 @@
 /** The waves of a rollout: how many nodes each has, how far they are, and which one is the present. Pure. */
 import { isEmptyWave, type WaveState, type WaveStatus } from '../api/node-config-set.js';
 import { rfc3339 } from '../clock.js';
+import { type AnalysisGate, gateOf } from './analysis/analysis.js';
 import { type SetRules, shareOf } from './spec.js';
 import { isApproved, isComplete, isRejected, type SetState } from './state.js';
 import { isHalted, type Survey } from './survey.js';
@@ -38,7 +39,9 @@ export function wavesOf(input: WavesInput): WavePlan {
     // A pause that has begun continues: that the nodes of the wave were removed since approves nothing.
     const hasBegun = state.waves?.find((one) => one.wave === index + 1)?.endedAt !== undefined;
     const hasPause = !isLast && (hasBegun || !isEmptyWave([...waves, counted], index));
-    const { status, room, soakEndsAtMs } = progress({ ...input, rules }, counted, { hasPause });
+    // A return to the current revision has one wave, and is not compared.
+    const analysis = rules === input.rules.waves ? gateOf(state, survey, input.rules, index + 1) : 'None';
+    const { status, room, soakEndsAtMs } = progress({ ...input, rules }, counted, { hasPause, analysis });
     waves.push(status);
     if (status.state !== 'Done')
       present = { wave: index + 1, state: status.state, room, ...(soakEndsAtMs !== undefined && { soakEndsAtMs }) };
@@ -73,12 +76,12 @@ function countsOf(wave: number, nodes: number, { phases }: Survey): Omit<WaveSta
 
 /**
  * A wave that was done stays so. Until then: Rolling while it has room, members without a result, or too many that failed; then its
- * soak, counted from the last result; then the approval. Without `hasPause` neither of the two.
+ * soak, counted from the last result; then its analysis; then the approval. Without `hasPause` none of the three.
  */
 function progress(
   { rules, state, survey, nowMs }: Omit<WavesInput, 'rules'> & { rules: SetRules['waves'] },
   counted: Omit<WaveStatus, 'state'>,
-  { hasPause }: { hasPause: boolean },
+  { hasPause, analysis }: { hasPause: boolean; analysis: AnalysisGate },
 ): { status: WaveStatus; room: number; soakEndsAtMs?: number } {
   const { wave, nodes } = counted;
   const before = state.waves?.find((one) => one.wave === wave);
@@ -88,7 +91,7 @@ function progress(
   const members = [...survey.phases].filter(([node, phase]) => phase !== 'todo' && (node.claim?.wave ?? 0) <= wave);
   const isTodoLeft = survey.eligible.some((node) => survey.phases.get(node) === 'todo');
   const room = isTodoLeft ? Math.max(0, nodes - members.length) : 0;
-  const isStopped = isHalted(survey);
+  const isStopped = isHalted(survey) || analysis === 'Worse';
   const isRunning = members.some(([, phase]) => phase === 'pending' || phase === 'trial');
   const isOpen = survey.eligible.length === 0 || room > 0 || isRunning || isStopped;
   if (isOpen) return { status: { ...counted, state: 'Rolling' }, room };
@@ -96,7 +99,8 @@ function progress(
   const { soakMs, approve } = rules[wave - 1]!;
   const soakEndsAtMs = Date.parse(ended.endedAt) + soakMs;
   if (hasPause && nowMs < soakEndsAtMs) return { status: { ...ended, state: 'Soaking' }, room: 0, soakEndsAtMs };
-  if (hasPause && approve && !isApproved(state, { wave }))
+  if (hasPause && analysis === 'Observing') return { status: { ...ended, state: 'Analyzing' }, room: 0 };
+  if (hasPause && (approve || analysis === 'Ask') && !isApproved(state, { wave }))
     return { status: { ...ended, state: 'AwaitingApproval' }, room: 0 };
   return { status: { ...ended, state: 'Done' }, room: 0 };
 }

@@ -1,5 +1,8 @@
 /** Parties who want more than they may, on Kubernetes 1.26 and later; docs/security.md has a line for each. A part of the cluster suite. */
-import { describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { nodeConfigs } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { isForbidden } from '../../src/api/status.js';
@@ -135,6 +138,31 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
         { as: 'merge' },
       );
       expect((await node.nodeConfig()).status?.warnings).toEqual(['w']);
+    });
+
+    test('a node whose report is very deep or very wide stops nothing for the others', async () => {
+      const { admin, freshNode, granted, newConfig, operator } = scene;
+      const dir = mkdtempSync(join(tmpdir(), 'relet-report-'));
+      const file = join(dir, 'patch.json');
+      onTestFinished(() => rmSync(dir, { recursive: true }));
+      const deep = `${'{"a":'.repeat(8000)}1${'}'.repeat(8000)}`;
+      const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 8000 }, (_, at) => [`key-${at}`, 'x'])));
+      const asNode = ['--as=system:node:node-b', '--as-group=system:nodes'];
+      for (const config of [deep, `{"kubeReserved":${wide}}`]) {
+        writeFileSync(file, `{"status":{"localConfig":{"files":[{"path":"/l","config":${config}}]}}}`);
+        const patch = ['patch', 'nodeconfigs/node-b', '--subresource=status', '--type=merge', `--patch-file=${file}`];
+        // Stored or refused, depending on the server.
+        await scene.cluster.kubectl(...patch, ...asNode).catch((error) => expect(error).toBeInstanceOf(Error));
+      }
+      const node = await freshNode();
+      await newConfig('beside', node.rig.config('maxPods: 50'));
+      await point(operator, 'node-a', 'beside');
+      await node.active('beside');
+      expect(await granted('beside')).toEqual(['node-a']);
+      await point(operator, 'node-a', undefined);
+      await node.active();
+      const without = { status: { localConfig: null } };
+      await admin.patch(nodeConfigs, { name: 'node-b', subresource: 'status' }, without, { as: 'merge' });
     });
 
     test('a node does not point itself at a config, nor through its status, nor make or delete a NodeConfig', async () => {

@@ -249,7 +249,7 @@ export function clusterSuite({ start, kustomization, guards, hasRules, guardsOnl
     await cluster.kubectl('delete', '-k', join(deploy, '..', kustomization), '--wait=false', '--ignore-not-found');
     await until('gone', async () => !(await exists(admin.list(nodeConfigs))));
     await node.rig.until('the agent sees it', () => node.rig.log().includes('in=Node before=NodeConfig'));
-    await node.rig.until('no instruction', () => node.rig.log().includes('the API serves NodeConfigs no longer'));
+    await node.rig.until('no instruction', () => node.rig.log().includes('the API no longer serves NodeConfigs'));
     expect(node.rig.starts()).toHaveLength(starts);
     await node.rig.stop();
     node.rig.boot();

@@ -3,29 +3,33 @@
  * moves. No process, no socket, no disk, no real time. A comment in a config is how the kubelet behaves with it.
  */
 import { onTestFinished } from 'vitest';
-import type { FlowOptions } from '../../src/agent/agent-options.js';
+import type { FlowOptions } from '../../src/agent/create-agent.js';
 import type { Exit, KubeletDriver, KubeletUnit, StartedConfig } from '../../src/agent/drivers/driver.js';
 import { type Behaviour, FakeDriver, FakeMachine } from '../../src/agent/drivers/fake.js';
 import type { StateFileHost } from '../../src/agent/owed.js';
 import { NodeState } from '../../src/agent/state/node-state.js';
 import { defaultRestartLimit } from '../../src/agent/sync/change-pace.js';
-import { NodeReference, type NodeReferenceOptions } from '../../src/agent/sync/node-reference.js';
+import { NodeConfigReference } from '../../src/agent/sync/node-config-reference.js';
+import { NodeReference } from '../../src/agent/sync/node-reference.js';
 import type { Reference } from '../../src/agent/sync/reference.js';
 import { defaultTrialLimits } from '../../src/agent/trial/trial.js';
+import type { TrustSource } from '../../src/agent/validate/trust-file.js';
 import type { Validator } from '../../src/agent/validate/validate.js';
 import type { NodeConfigStatus } from '../../src/api/config-ref.js';
+import { configLabel, nodeConfigs } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import type { KubeClient } from '../../src/kube/client.js';
 import { configMaps, events, nodes } from '../../src/kube/resource-type.js';
 import { silentLog } from '../../src/log.js';
 import { SimulatedDisk } from '../../src/rehearsal/simulation/disk.js';
 import { seededRandom } from '../../src/rehearsal/simulation/seeded-random.js';
+import { define } from '../definitions.js';
 import { startInMemoryServer } from '../in-memory-server.js';
 import type { ManualClock } from '../manual-clock.js';
 import { simpleValidator, TestNode } from './node.js';
 
 const dir = '/dynamic-config';
-const nodeName = 'node-a';
+export const nodeName = 'node-a';
 const namespace = 'kube-system';
 
 /** The first line of a config that is not YAML for the kubelet. */
@@ -66,16 +70,17 @@ export class FlowRig extends TestNode {
   readonly machine: FakeMachine;
   readonly #startedDocuments: string[] = [];
 
-  constructor(clock: ManualClock, client: KubeClient) {
+  /** Type of the object that has the reference. */
+  readonly type: typeof nodes;
+
+  constructor(clock: ManualClock, client: KubeClient, type: typeof nodes) {
     super();
     this.clock = clock;
     this.client = client;
+    this.type = type;
     for (const path of [dir, `${dir}/meta`, `${dir}/checkpoints`]) this.files.makeDir(path, 0o700);
     this.machine = new FakeMachine({ clock, behaviour: ({ file }) => this.#behaviour(file) });
   }
-
-  /** The object that has the reference; the Node unless a test sets another. */
-  reference = (options: NodeReferenceOptions): Reference => new NodeReference(options);
 
   /** Unit of the kubelet, on a host that has one. */
   unit: KubeletUnit | undefined;
@@ -83,6 +88,10 @@ export class FlowRig extends TestNode {
   stateFiles: StateFileHost | undefined;
   /** Fields that the host adds to every exit that was not requested: that it was one too many. Set before boot(). */
   exitsAre: Pick<Exit, 'rolledBack' | 'overdue'> | undefined;
+  /** Trust file of the host. */
+  trustFile: TrustSource | undefined;
+  /** API server as the agent sees it; the true one unless a test puts another in between. */
+  seen: KubeClient | undefined;
   /** The local files: path → text. */
   local: Record<string, string> = {};
   /** Files that a kubelet needs: without them it crashes. */
@@ -126,7 +135,8 @@ export class FlowRig extends TestNode {
 
   /** As a new process on the same disk. */
   boot(options: Partial<FlowOptions> = {}): void {
-    const { clock, machine, client } = this;
+    const { clock, machine } = this;
+    const client = this.seen ?? this.client;
     this.start({
       options: { restartLimit: defaultRestartLimit, settleMs: 500, crashDelayMs: 1000, ...options },
       state: new NodeState(dir, this.agentLog, this.files),
@@ -139,16 +149,19 @@ export class FlowRig extends TestNode {
         hasEntries: async () => false,
       },
       ...(this.stateFiles && { stateFiles: this.stateFiles }),
+      ...(this.trustFile && { trustFile: this.trustFile }),
       probe: async () => machine.isHealthy,
-      connect: async () => ({
-        client,
-        nodeName,
-        reference: this.reference({ client, name: nodeName, clock, log: silentLog, version: '0.0.0' }),
-      }),
+      connect: async () => ({ client, nodeName, reference: this.#reference() }),
       certificateExpired: async () => false,
       clock,
       random: seededRandom('agent'),
     });
+  }
+
+  #reference(): Reference {
+    const { client, clock } = this;
+    const options = { client, name: nodeName, clock, log: silentLog, version: '0.0.0' };
+    return this.type === nodes ? new NodeReference(options) : new NodeConfigReference(options);
   }
 
   #validator(): Validator {
@@ -202,10 +215,10 @@ export class FlowRig extends TestNode {
     this.boot();
   }
 
-  /** Creates a ConfigMap and points the Node to it. */
+  /** Creates a ConfigMap and assigns it. */
   async assign(name: string, ...lines: string[]): Promise<void> {
     await this.createConfigMap(name, ...lines);
-    await this.point({ configMap: { name, namespace, kubeletConfigKey: 'kubelet' } });
+    await this.point(sourceNamed(name));
   }
 
   createConfigMap(name: string, ...lines: string[]): Promise<KubeObject> {
@@ -214,12 +227,18 @@ export class FlowRig extends TestNode {
 
   async assignOverlay(name: string, ...lines: string[]): Promise<void> {
     await this.#create(name, 'apiVersion: relet.dev/v1alpha1', 'kind: KubeletConfigurationOverlay', ...lines);
-    await this.point({ configMap: { name, namespace, kubeletConfigKey: 'kubelet' } });
+    await this.point(sourceNamed(name));
   }
 
   #create(name: string, ...lines: string[]): Promise<KubeObject> {
-    const data = { kubelet: lines.map((line) => `${line}\n`).join('') };
-    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
+    return this.createPayload(name, lines.map((line) => `${line}\n`).join(''));
+  }
+
+  createPayload(name: string, kubelet: string): Promise<KubeObject> {
+    const data = { kubelet };
+    // Only a NodeConfig requires the label.
+    const metadata = { name, namespace, labels: { [configLabel]: 'true' } };
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
     return this.client.create(configMaps, { namespace }, object);
   }
 
@@ -235,24 +254,25 @@ export class FlowRig extends TestNode {
   }
 
   /** Null resets the Node to its local config. */
-  async point(configSource: object | null): Promise<void> {
-    await this.client.patch(nodes, { name: nodeName }, { spec: { configSource } }, { as: 'merge' });
+  async point(configSource: object | null, annotations: Record<string, string | null> = {}): Promise<void> {
+    const patch = { metadata: { annotations }, spec: { configSource } };
+    await this.client.patch(this.type, { name: nodeName }, patch, { as: 'merge' });
   }
 
   /** Returns the status in the API, by names of ConfigMaps. */
   async status() {
-    const { status } = await this.client.get<NodeObject>(nodes, { name: nodeName });
+    const { status } = await this.client.get<NodeObject>(this.type, { name: nodeName });
     const { assigned, active, lastKnownGood, error } = status?.config ?? {};
     const names = { assigned, active, lastKnownGood };
     return {
       ...Object.fromEntries(Object.entries(names).map(([name, source]) => [name, source?.configMap?.name])),
       error,
-    } as { assigned?: string; active?: string; lastKnownGood?: string; error?: string };
+    } as Record<'assigned' | 'active' | 'lastKnownGood' | 'error', string | undefined>;
   }
 
-  async configOk() {
-    const { status } = await this.client.get<NodeObject>(nodes, { name: nodeName });
-    return status?.conditions?.find(({ type }) => type === 'ConfigOK');
+  async condition(name = 'ConfigOK') {
+    const { status } = await this.client.get<NodeObject>(this.type, { name: nodeName });
+    return status?.conditions?.find(({ type }) => type === name);
   }
 
   async events(): Promise<{ reason: string; message: string }[]> {
@@ -277,7 +297,7 @@ export class FlowRig extends TestNode {
   }
 
   /** The status as the API server shows it has these values. */
-  async untilStatus(expected: Awaited<ReturnType<FlowRig['status']>>): Promise<void> {
+  async untilStatus(expected: Partial<Awaited<ReturnType<FlowRig['status']>>>): Promise<void> {
     await this.until(JSON.stringify(expected), async () => {
       const status = await this.status();
       return Object.entries(expected).every(([name, value]) => status[name as keyof typeof status] === value);
@@ -289,11 +309,19 @@ export class FlowRig extends TestNode {
   }
 }
 
-export async function createFlowRig(): Promise<FlowRig> {
+export const sourceNamed = (name: string) => ({ configMap: { name, namespace, kubeletConfigKey: 'kubelet' } });
+
+/** `through`: the object that has the reference. A NodeConfig is unset at first. */
+export async function createFlowRig(through: 'Node' | 'NodeConfig' = 'Node'): Promise<FlowRig> {
   const { clock, plane, transport, clientOver } = await startInMemoryServer('cluster');
   const client = clientOver(transport);
   await client.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } });
-  const rig = new FlowRig(clock, client);
+  if (through === 'NodeConfig') {
+    await define(client, 'nodeconfigs');
+    const object = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name: nodeName }, spec: {} };
+    await client.create(nodeConfigs, {}, object);
+  }
+  const rig = new FlowRig(clock, client, through === 'Node' ? nodes : nodeConfigs);
   onTestFinished(async () => {
     await rig.stop();
     client.close();

@@ -2,14 +2,14 @@
  * One node for tests: the whole agent over a driver (fake or process), files, an API and a clock. process-node.ts has real files, a child
  * process and a clock that flows; memory-node.ts has all in memory, and a clock that the test moves.
  */
-import { Agent } from '../../src/agent/agent.js';
-import type { AgentOptions, FlowOptions } from '../../src/agent/agent-options.js';
+import type { Agent } from '../../src/agent/agent.js';
+import { type AgentOptions, createAgent, type FlowOptions } from '../../src/agent/create-agent.js';
 import { Documents } from '../../src/agent/documents.js';
-import { newCounters } from '../../src/agent/report/metrics.js';
 import { Reporter } from '../../src/agent/report/reporter.js';
 import { type Request, requestRecord } from '../../src/agent/requests.js';
 import type { NodeState } from '../../src/agent/state/node-state.js';
 import { defaultTrialLimits } from '../../src/agent/trial/trial.js';
+import { unitParts } from '../../src/agent/unit-flow.js';
 import { makeDocument } from '../../src/agent/validate/host-validator.js';
 import { riskIn, type Validator } from '../../src/agent/validate/validate.js';
 import type { ExactRef } from '../../src/api/config-ref.js';
@@ -20,7 +20,7 @@ import { upgradeCheck } from '../../src/config/upgrade-check.js';
 import { createLog } from '../../src/log.js';
 
 /** The parts in which nodes for tests differ. */
-interface Parts extends Omit<AgentOptions, 'options' | 'documents' | 'reporter' | 'counters' | 'log'> {
+interface Parts extends Omit<AgentOptions, 'options' | 'documents' | 'reporter' | 'log'> {
   options: Omit<FlowOptions, 'trial' | 'onChange' | 'inPlaceJitterMs'> & Partial<FlowOptions>;
   /** The local files: path → text. */
   local?(): Record<string, string>;
@@ -44,12 +44,12 @@ export abstract class TestNode {
     const log = this.agentLog;
     this.state = state;
     this.reporter = new Reporter({ state, clock, log, initConfig });
-    this.#agent = new Agent({
+    this.#agent = createAgent({
       ...parts,
       options: { trial: defaultTrialLimits, onChange: 'restart', inPlaceJitterMs: 0, ...options },
       documents: testDocuments(state, local),
+      unitParts,
       reporter: this.reporter,
-      counters: newCounters(),
       log,
     });
     this.#stop = new AbortController();

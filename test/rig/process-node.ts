@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { AgentOptions, FlowOptions } from '../../src/agent/agent-options.js';
+import type { AgentOptions, FlowOptions } from '../../src/agent/create-agent.js';
 import { commandRunner, type RunCommand } from '../../src/agent/drivers/command.js';
 import type { KubeletDriver } from '../../src/agent/drivers/driver.js';
 import { ProcessDriver } from '../../src/agent/drivers/process.js';

@@ -15,6 +15,7 @@ export const anySummary = (name: string, changes: Partial<SetSummary> = {}): Set
   summary: 'sets maxPods: 150',
   startedAt: 1,
   endedAt: 0,
+  since: 0,
   expectedEndAt: 0,
   failures: [],
   budgets: {},

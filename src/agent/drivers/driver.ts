@@ -9,6 +9,7 @@
 import { constants } from 'node:os';
 import type { NoticeReason } from '../../api/condition-reasons.js';
 import type { ExactRef } from '../../api/config-ref.js';
+import type { EmbeddedDriver } from '../../api/driver-name.js';
 import type { KubeletLog } from './kubelet-error.js';
 
 export interface KubeletDriver {
@@ -45,7 +46,7 @@ export interface KubeletDriver {
   readonly unit?: KubeletUnit;
 }
 
-export type DriverName = 'process' | 'systemd' | 'fake';
+export type DriverName = 'process' | 'systemd' | 'fake' | EmbeddedDriver;
 
 /**
  * The unit that the kubelet is the main process of. What its next start runs is on the host, so that it does not need the agent:
@@ -97,6 +98,8 @@ export interface ExitStatus {
   signal: NodeJS.Signals | null;
   /** The program could not be started at all. */
   error?: Error;
+  /** Nobody asked for it, also where the exit code is 0. */
+  byItself?: true;
 }
 
 export interface Exit extends ExitStatus {

@@ -19,9 +19,9 @@ function isKnownBinary(value: unknown): value is KnownBinary {
   return isObject(value) && ['path', 'fingerprint', 'version'].every((name) => typeof value[name] === 'string');
 }
 
-/** `Kubernetes v1.32.1` → `v1.32.1`; undefined for any other output. */
+/** `Kubernetes v1.32.1` → `v1.32.1`, `k3s version v1.32.1+k3s1 (6a322f12)` → `v1.32.1+k3s1`; undefined for any other output. */
 export function parseVersion(output: string): string | undefined {
-  return /^Kubernetes (v\d+\.\d+\.\d+\S*)\s*$/m.exec(output)?.[1];
+  return /^(?:Kubernetes|(?:k3s|rke2) version) (v\d+\.\d+\.\d+\S*)\s*(?:\([0-9a-f]+\))?$/m.exec(output)?.[1];
 }
 
 export interface VersionOptions {

@@ -83,7 +83,7 @@ export class ProcessDriver implements KubeletDriver {
     const { state, clock, log, stopGraceMs } = this.#options;
     for (const orphan of this.#orphans())
       if (await stopProcess(orphan, { graceMs: stopGraceMs, clock }))
-        log.warn('kubelet of an earlier relet stopped', { pid: orphan.pid });
+        log.warn('stopped kubelet of an earlier relet', { pid: orphan.pid });
     state.remove(childRecord);
   }
 

@@ -15,7 +15,8 @@ export interface EventText {
     | 'KubeletConfigRolledBack'
     | 'KubeletConfigUnchanged'
     | 'KubeletConfigTrialPassed'
-    | 'KubeletUpgradeRisk';
+    | 'KubeletUpgradeRisk'
+    | 'KubeletConfigUnsignedAccepted';
   message: string;
 }
 
@@ -44,6 +45,12 @@ export function trialPassed(source: ExactRef | undefined): EventText {
 
 export function upgradeRisk(report: UpgradeReport): EventText {
   return { type: 'Warning', reason: 'KubeletUpgradeRisk', message: upgradeText(report) };
+}
+
+/** `text`: until when, who and why. */
+export function unsignedAccepted(text: string): EventText {
+  const message = `Configs are accepted without a signature. ${text}`;
+  return { type: 'Warning', reason: 'KubeletConfigUnsignedAccepted', message };
 }
 
 /** The key is said too: two configs may be in one ConfigMap. */

@@ -4,6 +4,9 @@ import type { ConfigError } from '../../api/config-error.js';
 import { type ExactRef, type NodeConfigStatus, nodeConfigSource, sameConfig } from '../../api/config-ref.js';
 import type { OwedAction } from '../../api/node-annotations.js';
 import type { HeldState, KubeletFlag, LocalConfig, TrialState } from '../../api/node-config.js';
+import type { Observed } from '../../api/observe.js';
+import type { RejectedPods } from '../../api/rejected-pods.js';
+import type { SigningStatus } from '../../api/signing.js';
 import { alphaReason, betaError } from '../../api/upstream-words.js';
 import { causesOf } from '../../error-causes.js';
 import { shorten } from '../../shorten.js';
@@ -22,6 +25,8 @@ export interface Report {
   observedGeneration?: number;
   /** Warnings for a person about a config that runs nevertheless. */
   warnings: string[];
+  /** By the first kubelet with the config that runs. */
+  rejectedPods?: RejectedPods;
   /** State of the trial, if one is running. */
   trial?: TrialState;
   /** Fields that flags set, whatever a config says. */
@@ -51,6 +56,10 @@ export interface Report {
   upgrade?: UpgradeReport;
   /** The last known good config crashed at a boot, and has not survived one since. */
   bootCrash?: BootCrash;
+  /** Absent on a host that never had a trust file. */
+  signing?: SigningReport;
+  /** Answer to the newest request of an analysis. */
+  observed?: Observed;
   /** The node was given an init config (`--init-config-dir`): local is then called `init`. */
   initConfig: boolean;
 }
@@ -70,6 +79,16 @@ export interface UpgradeReport {
   risk: 'rejected' | 'changes' | 'none';
   /** Fields and flags, and what happens to each. */
   details: string[];
+}
+
+export interface SigningReport {
+  status: SigningStatus;
+  /** Why the trust file cannot be used. */
+  problem?: string;
+  /** Since when the statement of the active config has expired. */
+  expiredAt?: string;
+  /** Until when, by whom and why configs pass without a signature. */
+  unsigned?: string;
 }
 
 export interface ConditionText {

@@ -13,6 +13,7 @@ import type { Log } from '../../log.js';
 import type { Notice } from '../drivers/driver.js';
 import { defineRecord } from '../state/json-record.js';
 import type { NodeState } from '../state/node-state.js';
+import { newCounters } from './metrics.js';
 import { configOk, type Report, statusConfig } from './report.js';
 
 /** The last report, kept on disk for `relet node status`. */
@@ -32,6 +33,9 @@ export interface ReportRecord extends NodeConfigStatus {
 
 export const reportRecord = defineRecord('report', isReportRecord, { durable: false });
 
+/** Fields of the report; undefined clears one. */
+export type ReportFields = { [K in keyof Report]: Report[K] | undefined };
+
 export interface ReporterOptions {
   state: NodeState;
   clock: Clock;
@@ -40,6 +44,7 @@ export interface ReporterOptions {
 }
 
 export class Reporter {
+  readonly counters = newCounters();
   readonly #options: ReporterOptions;
   #report: Report;
   #logged = new Map<'configError' | 'syncError', string>();
@@ -81,8 +86,8 @@ export class Reporter {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Changes the named fields; undefined clears one. */
-  update(change: Partial<{ [K in keyof Report]: Report[K] | undefined }>): void {
+  /** Changes the named fields. */
+  update(change: Partial<ReportFields>): void {
     const next = Object.fromEntries(
       Object.entries({ ...this.#report, ...change }).filter(([, value]) => value !== undefined),
     );

@@ -26,7 +26,7 @@ export function adopt({ dir, state, files, log }: AdoptOptions): void {
   state.setLastKnownGood(lastKnownGood);
   // Last, since its presence says that the adoption is complete.
   state.assign(assigned);
-  log.info('adopted what a kubelet left here', {
+  log.info('adopted checkpoints of a kubelet', {
     assigned: formatRef(assigned, 'log'),
     lastKnownGood: formatRef(lastKnownGood, 'log'),
   });
@@ -42,7 +42,7 @@ function theirs({ dir, files, log }: From, name: string): ExactRef | undefined {
   try {
     return decodeSource(files.read(join(dir, 'meta', name)).toString('utf8'));
   } catch (cause) {
-    if (!isMissing(cause)) log.error('record of a kubelet unreadable, taken as local', { name, cause });
+    if (!isMissing(cause)) log.error('record of a kubelet unreadable, treated as local', { name, cause });
     return undefined;
   }
 }

@@ -13,10 +13,12 @@ import { defineRecord, type JsonRecord } from './json-record.js';
 /** Downloaded content: the files, and the annotations of the ConfigMap that validation needs at every boot. */
 export interface ConfigFiles {
   files: Map<string, Uint8Array>;
-  /** Only those of relet.dev; they let a false alarm through. */
+  /** Those that have an effect, or are about the signature. */
   annotations: Record<string, string>;
   /** Keys that live in binaryData, which is not unpacked; remembered to explain a missing key. */
   binaryKeys: string[];
+  /** SHA-256 of their bytes. Absent where there are none, and in records of an earlier relet. */
+  binaryDigests?: Record<string, string>;
 }
 
 export interface Checkpoint extends ConfigFiles {
@@ -33,6 +35,7 @@ export interface DigestEntry {
   files: Record<string, string>;
   annotations: Record<string, string>;
   binaryKeys: string[];
+  binaryDigests?: Record<string, string>;
 }
 export type Digests = Record<string, DigestEntry>;
 
@@ -62,9 +65,9 @@ export class Checkpoints {
 
   /**
    * Saving again is harmless: equal content stays, damaged content is put aside and written again. True when
-   * something was written.
+   * something was written. `isFixed`: throws for other content than was saved before, instead of writing that.
    */
-  save(source: ExactRef, payload: ConfigFiles): boolean {
+  save(source: ExactRef, payload: ConfigFiles, { isFixed = false } = {}): boolean {
     const dir = this.dirOf(source);
     for (const key of payload.files.keys()) checkFileKey(key);
     const parent = join(this.#root, source.uid);
@@ -72,8 +75,10 @@ export class Checkpoints {
       this.#files.makeDir(parent, 0o700);
       this.#files.sync(this.#root);
     }
-    const files = Object.fromEntries([...payload.files].map(([key, data]) => [key, sha256(data)]));
-    this.#remember(source, { files, annotations: payload.annotations, binaryKeys: payload.binaryKeys });
+    const { files: _, ...beside } = payload;
+    const entry = { files: digestsOf(payload.files), ...beside };
+    if (isFixed && this.exists(source)) this.#checkSame(source, entry);
+    this.#remember(source, entry);
     if (this.exists(source)) {
       if (sameContent(this.#readAll(dir), payload.files)) return false;
       removeTree(dir, this.#files);
@@ -93,8 +98,8 @@ export class Checkpoints {
     const config = files.get(source.kubeletConfigKey);
     if (config === undefined) throw new Error(missingKey(configFile, source.kubeletConfigKey, entry));
     if (config.length === 0) throw new Error(`kubelet config file ${JSON.stringify(configFile)} was empty`);
-    const { annotations = {}, binaryKeys = [] } = entry ?? {};
-    return { source, dir, configFile, config, files, annotations, binaryKeys, digest: digestOf(config, files) };
+    const { files: _, ...beside } = entry ?? { annotations: {}, binaryKeys: [] };
+    return { source, dir, configFile, config, files, ...beside, digest: digestOf(config, files) };
   }
 
   /** Deletes every checkpoint that is not kept, and those that a crash left incomplete. */
@@ -115,6 +120,18 @@ export class Checkpoints {
     if (remaining.length < Object.keys(digests).length) this.#digests.write(Object.fromEntries(remaining));
   }
 
+  /** A version of an object never changes. Its files are on disk where a unit of the kubelet may name them, without another check. */
+  #checkSame(source: ExactRef, entry: DigestEntry): void {
+    const text = ({ files, annotations, binaryDigests = {} }: DigestEntry) =>
+      JSON.stringify([files, annotations, binaryDigests].map((part) => Object.entries(part).sort()));
+    const known = this.#digests.read()?.[idOf(source)] ?? {
+      ...entry,
+      files: digestsOf(this.#readAll(this.dirOf(source))),
+    };
+    if (text(known) !== text(entry))
+      throw new Error(`the API server sent other content for ${formatRef(source, 'log')} than before`);
+  }
+
   #remember(source: ExactRef, entry: DigestEntry): void {
     this.#digests.write({ ...this.#digests.read(), [idOf(source)]: entry });
   }
@@ -122,6 +139,10 @@ export class Checkpoints {
   #readAll(dir: string): Map<string, Buffer> {
     return new Map(this.#files.list(dir).map((name) => [name, this.#files.read(join(dir, name))]));
   }
+}
+
+function digestsOf(files: Map<string, Uint8Array>): Record<string, string> {
+  return Object.fromEntries([...files].map(([key, data]) => [key, sha256(data)]));
 }
 
 function isDigests(value: unknown): value is Digests {

@@ -165,7 +165,7 @@ describe('a disk that takes nothing', () => {
     const log = createLog({ format: 'text', write: (line) => void lines.push(line) });
     const opened = openDirectory({ dir, host, log, files: files() });
     expect(opened.state.assigned()).toEqual({ source });
-    expect(lines.join('')).toContain('the disk does not take it; the node runs with what is there what=lock');
+    expect(lines.join('')).toContain('cannot write to dynamic config dir, continuing with existing records what=lock');
     opened.lock.check();
     opened.lock.release();
   });

@@ -34,7 +34,7 @@ export function openDirectory({ dir, host, log, files = realFiles }: DirectoryOp
     } catch (error) {
       if (!isDiskTrouble(error)) throw error;
       writable = false;
-      log.error('the disk does not take it; the node runs with what is there', { what, dir, error });
+      log.error('cannot write to dynamic config dir, continuing with existing records', { what, dir, error });
       return undefined;
     }
   };

@@ -60,6 +60,11 @@ export class JsonRecord<T> {
     return former === undefined ? undefined : this.#parse(former, formerly!.name, formerly!.convert);
   }
 
+  /** False while a value is only in memory. */
+  get isWritten(): boolean {
+    return this.#unwritten === undefined;
+  }
+
   write(value: T): void {
     const text = `${JSON.stringify(value)}\n`;
     if (text === this.#text) return;

@@ -15,8 +15,8 @@ import { ApiSide } from './api-side.js';
 import type { Reference } from './reference.js';
 import type { SyncResult } from './sync-loop.js';
 
-/** An ApiSide on a manual clock whose passes the test decides. */
-function setUp(server: string, pass: (client: KubeClient) => Promise<SyncResult>) {
+/** An API side, connected, on a manual clock; the test decides its passes. */
+async function setUp(server: string, pass: (client: KubeClient) => Promise<SyncResult>) {
   const clock = new ManualClock();
   const connection = { server, cluster: {}, user: {}, userName: '', namespace: '', contextName: '' };
   const client = createClient({
@@ -39,14 +39,15 @@ function setUp(server: string, pass: (client: KubeClient) => Promise<SyncResult>
     report: undefined,
   } as unknown as Reporter;
   const log = createLog({ format: 'text', write: (line) => void lines.push(line) });
-  const pieces = { client, nodeName: 'n', reference, reporter, clock, log, signal: stop.signal };
-  const side = new ApiSide({ ...pieces, sync: { readWaitMs: () => 0, sync: () => pass(client) } });
-  const running = side.run();
+  const connect = async () => ({ client, nodeName: 'n', reference });
+  const side = new ApiSide({ connect, reporter, clock, random: systemRandom, log });
+  const running = side.run({ readWaitMs: () => 0, sync: () => pass(client) }, stop.signal);
   onTestFinished(async () => {
     stop.abort();
     await running;
     client.close();
   });
+  await clock.advance(0);
   return { side, clock, lines, reported };
 }
 
@@ -58,7 +59,7 @@ test('a pass that failed during an outage runs again as soon as the API server a
   const done = new Promise<void>((resolve) => {
     passed = resolve;
   });
-  const { clock } = setUp(away.url, async (client) => {
+  const { clock } = await setUp(away.url, async (client) => {
     await client.get(nodes, { name: 'n' });
     passed();
     return { kind: 'followed' };
@@ -78,8 +79,8 @@ test('a pass that failed during an outage runs again as soon as the API server a
 test('pods are listed by node, from the cache of the API server', async () => {
   const server = await startScriptedServer((_asked, response) => answerJson(response, { items: [] }));
   onTestFinished(() => server.close());
-  const { side } = setUp(server.url, async () => ({ kind: 'followed' }));
-  expect(await side.view.pods(new AbortController().signal)).toEqual([]);
+  const { side } = await setUp(server.url, async () => ({ kind: 'followed' }));
+  expect(await side.view!.pods(new AbortController().signal)).toEqual([]);
   const { query } = server.asked.find(({ path }) => path === '/api/v1/pods')!;
   expect([query.get('fieldSelector'), query.get('resourceVersion')]).toEqual(['spec.nodeName=n', '0']);
 });
@@ -89,7 +90,7 @@ describe('an assignment that is not granted yet', () => {
 
   test('is waited for with short retries, and is not an error', async () => {
     let passes = 0;
-    const { clock, lines, reported } = setUp('http://127.0.0.1:1', async () => {
+    const { clock, lines, reported } = await setUp('http://127.0.0.1:1', async () => {
       if (++passes < 4) throw denied();
       return { kind: 'followed' };
     });
@@ -101,7 +102,7 @@ describe('an assignment that is not granted yet', () => {
 
   test('is an error after some seconds, and is still retried', async () => {
     let passes = 0;
-    const { clock, reported } = setUp('http://127.0.0.1:1', async () => {
+    const { clock, reported } = await setUp('http://127.0.0.1:1', async () => {
       passes++;
       throw denied();
     });

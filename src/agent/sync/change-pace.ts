@@ -7,7 +7,6 @@ import { type Clock, rfc3339 } from '../../clock.js';
 import { isObject } from '../../json.js';
 import type { Log } from '../../log.js';
 import type { Random } from '../../random.js';
-import type { Counters } from '../report/metrics.js';
 import type { Reporter } from '../report/reporter.js';
 import { defineRecord } from '../state/json-record.js';
 import type { NodeState } from '../state/node-state.js';
@@ -39,7 +38,6 @@ const readEveryMs = 1000;
 export interface ChangePaceOptions {
   options: { onChange: 'restart' | 'exit'; inPlaceJitterMs: number; restartLimit: RestartLimit };
   state: NodeState;
-  counters: Counters;
   reporter: Reporter;
   clock: Clock;
   random: Random;
@@ -92,10 +90,10 @@ export class ChangePace {
 
   /** Reports that the restart waits. */
   waits(ms: number): void {
-    const { clock, counters, log, reporter } = this.#options;
+    const { clock, log, reporter } = this.#options;
     const until = rfc3339(clock.now() + ms + 999);
     if (!this.#isWaiting) {
-      counters.delayedRestarts++;
+      reporter.counters.delayedRestarts++;
       log.warn('config keeps changing, kubelet restart delayed', { until });
     }
     this.#isWaiting = true;

@@ -3,8 +3,10 @@ import { ConfigError } from '../../api/config-error.js';
 import { type ConfigRef, type ExactRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import { configLabel } from '../../api/node-config.js';
 import type { ConfigMap } from '../../api/object.js';
+import { countedAnnotations, signaturesAnnotation, statementAnnotation } from '../../api/signing.js';
 import { isForbidden } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
+import { contentOf } from '../../config/signing/statement.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps } from '../../kube/resource-type.js';
 import { watchLoop } from '../../kube/watch.js';
@@ -96,7 +98,7 @@ function checkMark(target: AssignedRef, { metadata, data }: ConfigMap): void {
   if (wanted !== undefined && wanted !== found)
     throw new ConfigError(
       'SHA256Mismatch',
-      new Error(`key ${kubeletConfigKey} has the sha256 ${found}, pinned is ${wanted}`),
+      new Error(`key ${kubeletConfigKey} has the sha256 ${found}, the reference pins ${wanted}`),
       {
         name,
         namespace,
@@ -115,12 +117,17 @@ export function identityOf(configMap: ConfigMap | null | undefined): { uid: stri
   return { uid, resourceVersion };
 }
 
+/** Its annotations beyond these have no effect, so that a statement need not cover them. */
+const keptAnnotations = [...countedAnnotations, statementAnnotation, signaturesAnnotation];
+
 export function payloadOf({ data, binaryData, metadata }: ConfigMap): ConfigFiles {
-  const ourAnnotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key.startsWith('relet.dev/'));
+  const kept = Object.entries(metadata.annotations ?? {}).filter(([name]) => keptAnnotations.includes(name));
+  const binaryKeys = Object.keys(binaryData ?? {});
   return {
     files: new Map(Object.entries(data ?? {}).map(([key, text]) => [key, Buffer.from(text, 'utf8')])),
-    annotations: Object.fromEntries(ourAnnotations),
-    binaryKeys: Object.keys(binaryData ?? {}),
+    annotations: Object.fromEntries(kept),
+    binaryKeys,
+    ...(binaryKeys.length > 0 && { binaryDigests: contentOf({ binaryData }).binaryData }),
   };
 }
 

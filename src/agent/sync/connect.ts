@@ -73,7 +73,7 @@ export class NodeConnection {
         if (!hasAnswered) log.info('connected', { node: nodeName, server });
         hasAnswered = true;
       },
-      onWarning: (warning) => log.debug('the API server warns', { warning }),
+      onWarning: (warning) => log.debug('API server warning', { warning }),
     });
     signal.addEventListener('abort', () => client.close(), { once: true });
     if (source().connection.user.exec) await this.#checkUser(client, nodeName, signal);
@@ -108,7 +108,7 @@ export class NodeConnection {
         );
     } catch (error) {
       if (error instanceof ApiError && !isUnauthorized(error))
-        return log.info('the user of the credential cannot be checked', { node: nodeName, error });
+        return log.info('cannot check user of the credential', { node: nodeName, error });
       client.close();
       throw error;
     }

@@ -6,19 +6,20 @@ import type { KubeClient } from '../../kube/client.js';
 import { events } from '../../kube/resource-type.js';
 import type { ReconcileResult } from '../../kube/work-queue.js';
 import { type EventText, eventObject, eventTime, rejected, rolledBack } from '../report/events.js';
-import type { Report } from '../report/report.js';
+import type { Reporter } from '../report/reporter.js';
 import { ApiQueue, type ApiQueueOptions } from './api-queue.js';
 
 export interface EventSenderOptions extends ApiQueueOptions {
   client: ApiQueueOptions['client'] & Pick<KubeClient, 'create'>;
   nodeName: string;
+  reporter: Pick<Reporter, 'report' | 'listen'>;
 }
 
 const mostWaiting = 100;
 
 export class EventSender {
   readonly #options: EventSenderOptions;
-  readonly #queue: ApiQueue;
+  readonly queue: ApiQueue;
   readonly #waiting: object[] = [];
   #serial = 0;
   /** Time of the newest event. */
@@ -29,12 +30,9 @@ export class EventSender {
 
   constructor(options: EventSenderOptions) {
     this.#options = options;
-    this.#queue = new ApiQueue('events', options, () => this.#sendWaiting());
-  }
-
-  /** State of this loop: whether it is idle, and when it has stopped. */
-  get queue(): Pick<ApiQueue, 'isIdle' | 'stopped'> {
-    return this.#queue;
+    this.queue = new ApiQueue('events', options, () => this.#sendWaiting());
+    options.reporter.listen(() => this.#reported());
+    this.#reported();
   }
 
   send(event: EventText): void {
@@ -43,14 +41,15 @@ export class EventSender {
     this.#newestMs = eventTime(clock.now(), this.#newestMs, event);
     this.#waiting.push(eventObject(nodeName, event, this.#newestMs, this.#serial++));
     this.#waiting.splice(0, this.#waiting.length - mostWaiting);
-    this.#queue.soon();
+    this.queue.soon();
   }
 
   /**
    * Each rejection once, whether sync or a start of the kubelet found it. A rollback has an event of its own; a process that finds the
    * rollback of an earlier one sends it again, since that one may have ended before the API server had it.
    */
-  reported({ assigned, configError }: Partial<Pick<Report, 'assigned' | 'configError'>>): void {
+  #reported(): void {
+    const { assigned, configError } = this.#options.reporter.report ?? {};
     const rejection =
       configError?.outcome === 'rejected'
         ? rejected(assigned, betaError(configError), causesOf(configError))

@@ -32,6 +32,15 @@ describe('the log of a kubelet that crashed', () => {
   });
 });
 
+test('the answer to an analysis is in the status until the next one', () => {
+  const observed = { id: 'gpu/1/1/1', signals: { restarts: [0, 2] as [number, number] } };
+  const present = nextStatus({}, { ...local, observed }, about);
+  expect(present.observed).toEqual(observed);
+  expect(nextStatus(present, { ...local, observed: { ...observed, id: 'gpu/1/1/2' } }, about).observed?.id).toBe(
+    'gpu/1/1/2',
+  );
+});
+
 describe('the condition UpgradeRisk', () => {
   const condition = (report: Report, present = {}) =>
     nextStatus(present, report, about).conditions?.find(({ type }) => type === 'UpgradeRisk');
@@ -46,7 +55,7 @@ describe('the condition UpgradeRisk', () => {
     expect(condition({ ...local, upgrade })).toMatchObject({
       status: 'True',
       reason: 'NewKubeletChangesMeaning',
-      message: expect.stringMatching(/differently than the one before it\. v1\.34\.1 to v1\.37\.0: a: b; c: d$/),
+      message: expect.stringMatching(/differently than the previous one\. v1\.34\.1 to v1\.37\.0: a: b; c: d$/),
     });
     expect(condition({ ...local, upgrade: { ...upgrade, risk: 'rejected' } })?.reason).toBe('NewKubeletRejectsConfig');
     expect(condition(local, present)).toMatchObject({ status: 'False', reason: 'NoUpgradeRisk' });

@@ -25,6 +25,7 @@ import {
   withConditions,
 } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
+import { observeAnnotation, observeRequestOf } from '../../api/observe.js';
 import { ApiError, isConflict, isNotFound } from '../../api/status.js';
 import { type Clock, rfc3339 } from '../../clock.js';
 import type { KubeClient } from '../../kube/client.js';
@@ -33,6 +34,7 @@ import { watchLoop } from '../../kube/watch.js';
 import type { Log } from '../../log.js';
 import { shorten } from '../../shorten.js';
 import { boundedHeld, configCondition, type Report, statusCause, statusConfig, upgradeText } from '../report/report.js';
+import { signingConditions } from '../report/signing-conditions.js';
 import { specRef } from './config-map.js';
 import { NodeConditionWriter } from './node-condition.js';
 import type { Instruction, Reference, ReferenceListener } from './reference.js';
@@ -78,6 +80,7 @@ export class NodeConfigReference implements Reference {
       this.#newest = next;
       if (first || !isDeepStrictEqual(instructionParts(last), instructionParts(next))) listener.onInstruction();
       else if (!isDeepStrictEqual(grantOf(last), grantOf(next))) listener.onGrant?.(grantOf(next)?.status === 'True');
+      if (first || observeText(last) !== observeText(next)) listener.onObserve?.(next && observeRequestOf(next));
       if (first || !isDeepStrictEqual(ours(last?.status), ours(next?.status))) listener.onStatus();
       last = next;
     };
@@ -89,7 +92,7 @@ export class NodeConfigReference implements Reference {
       onChange: (type, object) => {
         if (type !== 'DELETED') return see(object);
         last = this.#newest = undefined;
-        log.warn('NodeConfig deleted; nothing changes on this host', { node: name });
+        log.warn('NodeConfig deleted, keeping the current config', { node: name });
       },
       onFailure: (error, doing) => {
         this.#newest = undefined;
@@ -233,7 +236,10 @@ export function nextStatus(
     localConfig: _local,
     kubeletFlags: _flags,
     lease: _lease,
+    signing: _signing,
     trialSeconds: _trialSeconds,
+    observed: _observed,
+    rejectedPods: _rejected,
     ...others
   } = present;
   return {
@@ -254,6 +260,9 @@ export function nextStatus(
     ...(report.kubeletLog && !report.syncError && { kubeletLog: report.kubeletLog }),
     ...(report.localConfig && { localConfig: report.localConfig }),
     ...(report.kubeletFlags && { kubeletFlags: report.kubeletFlags }),
+    ...(report.signing && { signing: report.signing.status }),
+    ...(report.observed && { observed: report.observed }),
+    ...(report.rejectedPods && { rejectedPods: report.rejectedPods }),
     ...(report.restartDelayedUntil && { restartDelayedUntil: report.restartDelayedUntil }),
   };
 }
@@ -277,6 +286,7 @@ function conditions(report: Report, present: readonly NodeConfigCondition[] = []
       ...upgradeConditions(report, present),
       ...unitConditions(report, present),
       ...bootConditions(report, present),
+      ...signingConditions(report.signing, present),
     ].map((condition) => ({ ...condition, ...about })),
   ];
 }
@@ -347,6 +357,8 @@ function instructionParts(object: NodeConfig | undefined) {
   const asked = [owedAnnotation, detachAnnotation].map((name) => annotations?.[name]);
   return object && [generation, ...asked, isUnset(object)];
 }
+
+const observeText = (object: NodeConfig | undefined) => object?.metadata.annotations?.[observeAnnotation];
 
 /** Whether the controller says that the node may read what it is assigned. */
 function grantOf(object: NodeConfig | undefined) {

@@ -66,7 +66,7 @@ export class NodeReference implements Reference {
       signal,
       onList: (items) => see(items.find((item) => item.metadata.name === name)),
       onChange: (type, node) => {
-        if (type === 'DELETED') log.warn('Node deleted; nothing changes on this host', { node: name });
+        if (type === 'DELETED') log.warn('Node deleted, keeping the current config', { node: name });
         else see(node);
         listener.onWatchInterrupted?.();
       },

@@ -5,6 +5,7 @@
 import { ConfigError } from '../../api/config-error.js';
 import type { Owed } from '../../api/node-annotations.js';
 import type { KubeObject } from '../../api/object.js';
+import type { ObserveRequest } from '../../api/observe.js';
 import { ApiError } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
 import { isObject } from '../../json.js';
@@ -40,6 +41,8 @@ export interface ReferenceListener {
   onGrant?(isGranted: boolean): void;
   /** The object's status may differ from what was written. */
   onStatus(): void;
+  /** The request of an analysis, if there is one. */
+  onObserve?(request: ObserveRequest | undefined): void;
   /** The Node was read. */
   onNode?(node: KubeObject): void;
   /** The watch was interrupted, or is open again: which object to follow may be asked again. */
@@ -145,7 +148,7 @@ export class ChosenReference implements Reference {
     }
     if (instruction.kind === 'source') followed.remove();
     if (instruction.kind === 'local' && followed.read() !== undefined)
-      return { kind: 'none', why: 'the API serves NodeConfigs no longer, and one was followed here' };
+      return { kind: 'none', why: 'the API no longer serves NodeConfigs, and this node followed one' };
     return instruction;
   }
 
@@ -164,7 +167,7 @@ export class ChosenReference implements Reference {
   async #askOnOccasion(signal: AbortSignal): Promise<void> {
     const { clock, log, askAgainMs = 60_000 } = this.#options;
     if (this.#kind === 'Node' && clock.monotonic() - this.#askedMs < askAgainMs) return;
-    await this.#ask(signal).catch((error) => log.debug('cannot ask what the API serves', { error }));
+    await this.#ask(signal).catch((error) => log.debug('API discovery failed', { error }));
   }
 
   async #askPatiently(signal: AbortSignal): Promise<ReferenceKind | undefined> {
@@ -173,7 +176,7 @@ export class ChosenReference implements Reference {
       try {
         return await this.#ask(signal);
       } catch (error) {
-        if (failures === 1) log.warn('cannot ask what the API serves, nothing changes meanwhile', { error });
+        if (failures === 1) log.warn('API discovery failed, keeping the current config', { error });
         await waitBeforeRetry(backoffMs(failures, backoff, random), signal).catch(() => {});
       }
     }

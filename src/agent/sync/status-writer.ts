@@ -20,33 +20,24 @@ const delayMs = 2000;
 
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
-  readonly #queue: ApiQueue;
+  readonly queue: ApiQueue;
   /** The part of the last report that is written at once. */
   #urgent: object | undefined;
 
   constructor(options: StatusWriterOptions) {
     this.#options = options;
-    this.#queue = new ApiQueue('status', options, () => this.#write());
-  }
-
-  /** State of this loop: whether it is idle, and when it has stopped. */
-  get queue(): Pick<ApiQueue, 'isIdle' | 'stopped'> {
-    return this.#queue;
-  }
-
-  /** The status in the API may differ from the report. */
-  soon(): void {
-    this.#queue.soon();
+    this.queue = new ApiQueue('status', options, () => this.#write());
+    options.reporter.listen(() => this.#reported());
   }
 
   /** There is another report. */
-  reported(): void {
+  #reported(): void {
     const { report } = this.#options.reporter;
     const urgent = report && urgentOf(report);
     const isUrgent = !isDeepStrictEqual(urgent, this.#urgent);
     this.#urgent = urgent;
-    if (isUrgent) this.#queue.soon();
-    else this.#queue.after(delayMs);
+    if (isUrgent) this.queue.soon();
+    else this.queue.after(delayMs);
   }
 
   /** Until the signal fires. The write decides whether a renewal is due. With jitter: nodes may boot together. */
@@ -54,7 +45,7 @@ export class StatusWriter {
     const { clock, signal, client } = this.#options;
     while (!signal.aborted) {
       await clock.sleep(renewMs * (0.9 + 0.1 * client.random.number()), signal).catch(() => {});
-      this.#queue.soon();
+      this.queue.soon();
     }
   }
 

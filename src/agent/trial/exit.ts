@@ -1,4 +1,4 @@
-/** A kubelet that exited: why, whether its config is to blame, and what is kept of it on disk. */
+/** A kubelet that exited: why, whether that counts against its config, and what is kept of it on disk. */
 
 import { isObject } from '../../json.js';
 import type { ExitStatus, KubeletDriver } from '../drivers/driver.js';
@@ -26,7 +26,7 @@ const sentFromOutside: ReadonlySet<string> = new Set([
 ]);
 
 export function explainExit(exit: ExitStatus, { stopping, certificateExpired }: Circumstances): ExitCause {
-  if (stopping) return { blame: 'none', why: 'the machine is going down' };
+  if (stopping) return { blame: 'none', why: 'the host is shutting down' };
   if (exit.error !== undefined) return { blame: 'none', why: `could not be started: ${exit.error.message}` };
   if (certificateExpired) return { blame: 'none', why: 'the client certificate of the node has expired' };
   if (exit.signal !== null)
@@ -34,7 +34,7 @@ export function explainExit(exit: ExitStatus, { stopping, certificateExpired }: 
       ? { blame: 'none', why: `killed from outside by ${exit.signal}` }
       : { blame: 'config', why: `crashed with ${exit.signal}` };
   // A kubelet exits 0 only when it was asked to.
-  if (exit.code === 0) return { blame: 'none', why: 'stopped from outside' };
+  if (exit.code === 0 && exit.byItself !== true) return { blame: 'none', why: 'stopped from outside' };
   return { blame: 'config', why: `exit code ${exit.code}` };
 }
 

@@ -241,7 +241,7 @@ export class PortCheck {
     this.#answeredMs ??= now;
     if (now < this.#againMs) return false;
     const { isAlive, taken } = await ownsPorts(driver, this.#ports, now - this.#answeredMs);
-    if (taken && this.taken === undefined) log.warn('another process has a port of the kubelet', { ...taken });
+    if (taken && this.taken === undefined) log.warn('kubelet port in use by another process', { ...taken });
     if (taken) this.#againMs = now + checkAgainMs;
     this.taken = taken;
     return isAlive;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../../test/manual-clock.js';
 import type { KubeObject } from '../../api/object.js';
-import { PodCheck, rejectedPods, rejectedUids } from './rejected-pods.js';
+import { PodCheck, rejectedPods, rejectedRunning, rejectedUids } from './rejected-pods.js';
 
 const startedAt = Date.parse('2026-03-01T12:00:00Z');
 const outOfPods = "Node didn't have enough resource: pods, requested: 1, used: 5, capacity: 5";
@@ -64,6 +64,19 @@ describe('pods rejected after a restart', () => {
   ])('where nobody was asked before the restart, a pod that %s', (_what, metadata, isNamed) => {
     const found = rejectedPods([pod('web', failed('OutOfpods'), metadata)], { before: undefined, startedAt });
     expect(found).toHaveLength(isNamed ? 1 : 0);
+  });
+
+  test('only pods that an earlier kubelet had started count as harm, three of them by name', () => {
+    const ran = (name: string) => pod(name, { ...failed('OutOfpods'), startTime: '2026-02-01T00:00:00Z' });
+    const scheduledSince = pod('new', { ...failed('OutOfpods'), startTime: '2026-03-01T12:00:01Z' });
+    const pods = [scheduledSince, ...['a', 'b', 'c', 'd'].map(ran)];
+    expect(rejectedRunning(pods, { before: new Set(), startedAt })).toEqual({
+      since: '2026-03-01T12:00:00Z',
+      count: 4,
+      names: ['default/a', 'default/b', 'default/c'],
+    });
+    expect(rejectedRunning([scheduledSince], { before: new Set(), startedAt })).toBeUndefined();
+    expect(rejectedRunning(pods, { before: rejectedUids(pods), startedAt })).toBeUndefined();
   });
 
   test('a node that rejects hundreds names twenty and counts the others', () => {

@@ -3,10 +3,14 @@
  * every pod again, also those that ran before, so their age shows nothing. A pod that had failed before the restart is known by its uid.
  */
 import type { KubeObject } from '../../api/object.js';
-import type { Clock } from '../../clock.js';
+import { mostRejectedNamed, type RejectedPods, readRejectedPods } from '../../api/rejected-pods.js';
+import { type Clock, rfc3339 } from '../../clock.js';
+import { isObject } from '../../json.js';
+import { defineRecord } from '../state/json-record.js';
 
 interface PodStatus {
   phase?: string;
+  startTime?: string;
   reason?: string;
   message?: string;
 }
@@ -65,18 +69,49 @@ export function rejectedPods(pods: KubeObject[], since: Since): string[] {
   return rest > 0 ? [...lines, `${rest} more pods were rejected by the kubelet after its restart`] : lines;
 }
 
-function isSince({ metadata }: KubeObject, { before, startedAt }: Since): boolean {
-  if (before !== undefined) return !before.has(metadata.uid ?? '');
-  // A kubelet does not write the status of a failed pod again, so its last write is the rejection. Times have whole seconds.
+function isSince(pod: KubeObject, { before, startedAt }: Since): boolean {
+  if (before !== undefined) return !before.has(pod.metadata.uid ?? '');
+  // Times have whole seconds.
+  return Date.parse(lastKubeletWrite(pod) ?? '') + 1000 >= startedAt;
+}
+
+/** For a pod that failed, the time at which it failed: a kubelet does not write the status of such a pod again. */
+export function lastKubeletWrite({ metadata }: KubeObject): string | undefined {
   const writes = (metadata.managedFields ?? []) as { manager?: string; subresource?: string; time?: string }[];
   const written = writes.find(({ manager, subresource }) => manager === 'kubelet' && subresource === 'status')?.time;
-  return Date.parse(written ?? metadata.creationTimestamp ?? '') + 1000 >= startedAt;
+  return written ?? metadata.creationTimestamp;
+}
+
+/** Those that an earlier kubelet had started already. A pod that was scheduled since is a new one, which the scheduler may place elsewhere. */
+export function rejectedRunning(pods: KubeObject[], since: Since): RejectedPods | undefined {
+  const ran = ({ metadata, status }: KubeObject) => {
+    const { startTime = metadata.creationTimestamp ?? '' } = (status ?? {}) as PodStatus;
+    // Times have whole seconds.
+    return Date.parse(startTime) + 1000 <= since.startedAt;
+  };
+  const found = pods.filter((pod) => isRejected(pod) && isSince(pod, since) && ran(pod));
+  if (found.length === 0) return undefined;
+  const names = found.slice(0, mostRejectedNamed).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+  return { since: rfc3339(since.startedAt), count: found.length, names };
+}
+
+/** Kept while the same config runs: a kubelet that is restarted with it does not reject the same pods again. */
+export const rejectedPodsRecord = defineRecord('rejected-pods', isKept, { durable: false });
+
+interface KeptRejection {
+  /** As that of the trial: of the config, the kubelet and its flags. */
+  key: string;
+  found: RejectedPods;
+}
+
+function isKept(value: unknown): value is KeptRejection {
+  return isObject(value) && typeof value.key === 'string' && readRejectedPods(value.found) !== undefined;
 }
 
 export interface PodCheckOptions {
   view(): { pods(signal: AbortSignal): Promise<KubeObject[]> } | undefined;
   since(): Since;
-  onFound(warnings: string[]): void;
+  onFound(warnings: string[], ran: RejectedPods | undefined): void;
   clock: Clock;
 }
 
@@ -105,7 +140,7 @@ export class PodCheck {
       .catch(() => undefined);
     if (signal.aborted) return;
     const found = rejectedPods(pods ?? [], since());
-    if (found.length > this.#found) onFound(found);
+    if (found.length > this.#found) onFound(found, rejectedRunning(pods ?? [], since()));
     this.#found = Math.max(this.#found, found.length);
   }
 }

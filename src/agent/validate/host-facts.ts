@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { CommandLine, Host } from '../../config/model.js';
 import { quietly } from '../../proc.js';
 import type { HostFile } from '../documents.js';
+import { embeddedDropIn } from '../embedded-drop-in.js';
 
 /** In the order in which they apply. Missing files are left out: the kubelet says so itself. */
 export function localFiles(flags: CommandLine, initConfigDir: string | undefined): HostFile[] {
@@ -27,11 +28,11 @@ export function localFileOf(flags: CommandLine, initConfigDir: string | undefine
   return initConfigDir === undefined ? flags.get('config')?.at(-1) : join(initConfigDir, 'kubelet');
 }
 
-/** Files ending in .conf, below the directory too, in lexical order. */
+/** Files ending in .conf, below the directory too, in lexical order; without the one that relet gives to an embedded kubelet. */
 function dropInFiles(dir: string): string[] {
   if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) return [];
   return readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.conf'))
+    .filter((name) => name.endsWith('.conf') && name !== embeddedDropIn)
     .sort()
     .map((name) => join(dir, name));
 }

@@ -3,17 +3,21 @@
  * machine (the kubelet binary, the local files, static pods, cgroups), and the document that a kubelet can read from a payload that it
  * cannot.
  */
+import { join } from 'node:path';
 import type { FieldPolicy } from '../../api/field-policy.js';
 import { decode } from '../../config/decode.js';
 import { encode } from '../../config/encode.js';
 import { defaultFieldPolicy } from '../../config/field-policy.js';
 import { resolvePaths } from '../../config/host-paths.js';
-import { type LocalFile, mergeOverlay } from '../../config/merge.js';
-import { getField, newestMinor, parseMinor } from '../../config/model.js';
-import { isOverlay } from '../../config/overlay.js';
+import { type LocalFile, mergeLocal, mergeOverlay } from '../../config/merge.js';
+import { getField, type Minor, newestMinor, parseMinor } from '../../config/model.js';
+import { decodeOverlay, isOverlay } from '../../config/overlay.js';
+import { overlayDropIn } from '../../config/overlay-drop-in.js';
+import { asYaml } from '../../go/yaml/write.js';
 import type { Random } from '../../random.js';
 import type { HostFile, Ingredients, Made } from '../documents.js';
 import type { RunCommand } from '../drivers/command.js';
+import { embeddedDropIn, withDropIn } from '../embedded-drop-in.js';
 import type { DividedCommandLine } from '../flags.js';
 import type { HostFiles } from '../host-files.js';
 import { factsOnHost } from './facts-on-host.js';
@@ -22,8 +26,8 @@ import { createValidator, type Validator } from './validate.js';
 
 export interface HostValidatorParts {
   commandLine: DividedCommandLine;
-  /** The kubelet's executable and what leads to it. */
-  command: string[];
+  /** The kubelet's executable and what leads to it. Undefined inside k3s, whose kubelet cannot be asked. */
+  command: string[] | undefined;
   /** Runs the kubelet's binary. */
   run: RunCommand;
   hostFiles: Pick<HostFiles, 'hasEntries'>;
@@ -40,8 +44,12 @@ export function validatorOnHost(parts: HostValidatorParts): Validator {
   return createValidator({
     commandLine,
     probe: {
+      none:
+        command === undefined
+          ? 'the kubelet was not asked: it is a part of k3s; relet validated the config'
+          : undefined,
       async run(args, timeoutMs) {
-        const { code, stdout, stderr } = await run([...command, ...args], timeoutMs);
+        const { code, stdout, stderr } = await run([...(command ?? []), ...args], timeoutMs);
         return { code, output: stdout + stderr, timedOut: code === null };
       },
       uuid: random.uuid,
@@ -66,8 +74,9 @@ export function validatorOnHost(parts: HostValidatorParts): Validator {
 }
 
 /** Throws for an overlay that cannot be decoded or merged. Any other document that cannot be read stays as it is: the kubelet says why. */
-export function makeDocument({ text, file, kubeletVersion, local }: Ingredients): Made {
+export function makeDocument({ text, file, kubeletVersion, local, dropInDir }: Ingredients): Made {
   const minor = parseMinor(kubeletVersion) ?? newestMinor;
+  if (dropInDir !== undefined) return { kind: 'merged', text: withDropInOf(text, { file, minor, local, dropInDir }) };
   if (isOverlay(text)) {
     const { text: merged } = mergeOverlay({ minor, local: asText(local), overlay: text, overlayFile: file });
     return { kind: 'merged', text: merged };
@@ -77,6 +86,23 @@ export function makeDocument({ text, file, kubeletVersion, local }: Ingredients)
   // The copy is in another directory.
   resolvePaths(alpha, file, minor);
   return { kind: 'converted', text: encode(alpha) };
+}
+
+/**
+ * The config as an embedded kubelet has it in the end: it merges the overlay itself, as the last of its drop-ins. k3s writes the
+ * others at each of its starts, and nothing of them is in the overlay's.
+ */
+function withDropInOf(
+  text: string,
+  { file, minor, local, dropInDir }: Pick<Ingredients, 'file' | 'local'> & { minor: Minor; dropInDir: string },
+): string {
+  if (!isOverlay(text))
+    throw new Error(
+      "k3s and RKE2 give their kubelet a config of their own, and take an overlay over it: this is a whole config, which 'relet convert' turns into an overlay",
+    );
+  const dropIn = asYaml(overlayDropIn(decodeOverlay(text, { minor, file }).overlay));
+  const last = { path: join(dropInDir, embeddedDropIn), text: dropIn, dropIn: true };
+  return withDropIn(mergeLocal({ minor, local: [...asText(local), last] }).text, dropIn);
 }
 
 function asText(files: readonly HostFile[]): LocalFile[] {

@@ -2,7 +2,7 @@
  * The two sides that validation compares: the config that would be started, and the local config. Each is read as this kubelet version
  * reads it. Flags and gates that relet does not know change neither side, so that both stay comparable.
  */
-import { type CheckResult, type Examination, examine, withEffective } from '../../config/check.js';
+import { type CheckOptions, type CheckResult, type Examination, examine, withEffective } from '../../config/check.js';
 import { examineOverlay } from '../../config/check-overlay.js';
 import { DecodeError } from '../../config/decode.js';
 import { encode } from '../../config/encode.js';
@@ -17,6 +17,7 @@ export interface Reader {
   commandLine: DividedCommandLine;
   host: Host;
   minor: Minor;
+  patch?: number | undefined;
 }
 
 export interface LocalSide {
@@ -28,10 +29,14 @@ export interface LocalSide {
   unread?: { message: string; isKnown(field: string): boolean };
 }
 
-export function checkParts({ commandLine, host }: Omit<Reader, 'minor'>): { flags: string[]; host: Host } {
+export function checkParts({
+  commandLine,
+  host,
+  patch,
+}: Omit<Reader, 'minor'>): Pick<CheckOptions, 'flags' | 'host' | 'patch'> {
   // The hollow kubelet has a few flags of its own; it validates them itself.
   const flags = commandLine.kubelet.filter(({ name }) => !name.startsWith('hollow-')).flatMap(({ words }) => words);
-  return { flags, host };
+  return { flags, host, patch };
 }
 
 /** An overlay is examined as one, so that findings point into it, if that gives the document that would be started. */

@@ -40,7 +40,7 @@ export function uncheckedCutOffs(
   return [
     {
       field: 'staticPodPath',
-      message: `this config has no staticPodPath, and whether that stops static pods is not known, because relet cannot read the local config: ${message}`,
+      message: `this config has no staticPodPath, which may stop static pods: relet cannot read the local config: ${message}`,
     },
   ];
 }
@@ -129,6 +129,8 @@ function show(config: KubeletConfig, path: string): string {
 export interface KubeletProbe {
   /** Runs the kubelet with these arguments and collects what it prints. Kills it after `timeoutMs`. */
   run(args: string[], timeoutMs: number): Promise<{ code: number | null; output: string; timedOut: boolean }>;
+  /** Why there is no kubelet to ask. */
+  none?: string | undefined;
   /** Another one for each probe; nobody who writes a config can know it. */
   uuid(): string;
 }
@@ -154,6 +156,7 @@ const timeoutMs = 20_000;
  * True of every kubelet from 1.11 to 1.37. `args` are those of the start that is asked about, the config among them.
  */
 export async function probeKubelet(probe: KubeletProbe, args: string[]): Promise<ProbeResult> {
+  if (probe.none !== undefined) return { kind: 'unknown', reason: probe.none };
   const lockFile = impossibleLockFile(probe.uuid());
   let answer: Awaited<ReturnType<KubeletProbe['run']>>;
   try {

@@ -1,7 +1,8 @@
 /** Nothing is accepted unread: configs, local configs, flags, gates and fields that the kubelet knows and relet does not. */
 import { describe, expect, test } from 'vitest';
 import { header, refuses, silent, validate } from '../../../test/validate-rig.js';
-import { allowFieldsAnnotation, type Rejected } from './validate.js';
+import { allowFieldsAnnotation } from '../../api/signing.js';
+import type { Rejected } from './validate.js';
 
 const opening =
   'authentication: {anonymous: {enabled: true}}\nauthorization: {mode: AlwaysAllow}\nreadOnlyPort: 10255\nmaxPods: 5000\n';
@@ -125,7 +126,7 @@ describe('a local config that relet cannot read', () => {
     const question = { config: `${header}maxPods: 50\n`, local: broken };
     expect(await validate(question)).toMatchObject({
       reason: 'CannotBeChecked',
-      cause: { message: expect.stringContaining('whether that stops static pods is not known') },
+      cause: { message: expect.stringContaining('which may stop static pods') },
     });
     const annotations = { [allowFieldsAnnotation]: 'staticPodPath' };
     expect(await validate({ ...question, annotations })).toMatchObject({ kind: 'accepted' });

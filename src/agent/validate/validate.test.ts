@@ -5,10 +5,11 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { header, newDir, refuses, silent, validate } from '../../../test/validate-rig.js';
+import { allowFieldsAnnotation, skipForecastAnnotation } from '../../api/signing.js';
 import { defaultFieldPolicy } from '../../config/field-policy.js';
 import { divideCommandLine } from '../flags.js';
 import type { KubeletProbe } from './steps.js';
-import { allowFieldsAnnotation, createValidator, type Rejected, skipForecastAnnotation } from './validate.js';
+import { createValidator, type Rejected } from './validate.js';
 
 test('a thousand errors in one config are reported in a few lines', async () => {
   const unknown = Array.from({ length: 1000 }, (_, i) => `f${i}: 1\n`).join('');

@@ -11,6 +11,7 @@
  */
 import type { ConfigErrorReason } from '../../api/config-error.js';
 import type { FieldPolicy } from '../../api/field-policy.js';
+import { allowFieldsAnnotation, type SignatureReason, skipForecastAnnotation } from '../../api/signing.js';
 import { type CheckResult, withEffective } from '../../config/check.js';
 import { type Objection, objections, writtenObjections } from '../../config/field-policy.js';
 import { fieldsOf } from '../../config/fields.js';
@@ -24,6 +25,7 @@ import {
   type Minor,
   newestMinor,
   parseMinor,
+  parsePatch,
 } from '../../config/model.js';
 import { upgradeCheck } from '../../config/upgrade-check.js';
 import type { Document } from '../documents.js';
@@ -68,6 +70,8 @@ export interface ValidateOptions {
   steps: 'all' | 'no-probe' | 'no-probe-no-forecast';
   /** The config is the node's last known good: it is not dropped because relet cannot read the local config. */
   isLastKnownGood?: boolean;
+  /** It is assigned, or about to be. Default: a fallback, which ran before. */
+  role?: 'arriving' | 'assigned';
   signal: AbortSignal;
 }
 
@@ -115,6 +119,7 @@ export interface Rejected {
     | 'HostWouldStarve'
     | 'NodeWouldBeCutOff'
     | 'FieldPolicyDenied'
+    | SignatureReason
   >;
   /** For the log: every finding. */
   cause: Error;
@@ -134,11 +139,6 @@ export interface ValidatorParts {
   /** The local config as it is now. */
   localFiles(): LocalFile[];
 }
-
-/** On the ConfigMap: starts it although relet expects the kubelet to exit at start. */
-export const skipForecastAnnotation = 'relet.dev/skip-forecast';
-/** On the ConfigMap: fields, separated by commas, that it may set against the isolation checks or the built-in policy. */
-export const allowFieldsAnnotation = 'relet.dev/allow-fields';
 
 export interface ValidatorOptions extends Omit<ValidatorParts, 'host'> {
   /** Facts about this machine, or how they are found out for a candidate. */
@@ -193,7 +193,8 @@ async function validate(parts: ValidatorParts, candidate: Candidate, options: Va
   const { checkpoint, document } = candidate;
   const minor = parseMinor(candidate.kubeletVersion) ?? newestMinor;
   const local = parts.localFiles();
-  const reader = { commandLine: parts.commandLine, host: parts.host, minor };
+  const { commandLine, host } = parts;
+  const reader = { commandLine, host, minor, patch: parsePatch(candidate.kubeletVersion) };
   const text = checkpoint ? document.text : localText(local, minor).text;
   const file = document.file ?? parts.commandLine.values.get('config')?.at(-1) ?? 'kubelet.yaml';
   // Started here and awaited last: the kubelet is a process of its own.
@@ -227,6 +228,7 @@ async function validate(parts: ValidatorParts, candidate: Candidate, options: Va
     .filter((finding) => finding.severity === 'warning' && isOfOverlay(finding))
     // One line for each, also of those that are not listed: bounded() counts lines.
     .flatMap(({ path, message, more = 1 }) => Array<string>(more).fill(`${path}: ${message}`));
+  if (parts.probe.none !== undefined && checkpoint !== undefined) warnings.push(parts.probe.none);
   const places = document.mergedDigest === undefined ? [] : placesOf(own);
   for (const step of steps) {
     const result = step(subject);

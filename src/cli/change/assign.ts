@@ -27,7 +27,8 @@ export const assign = (word: string, names: string[], options: AssignOptions): P
         throw new CannotRun(
           `ConfigMap ${word} lacks the label ${configLabel}=true, and nodes reject it; 'relet push' makes ConfigMaps that have it`,
         );
-      const target: Target = { kind: 'stored', source: sourceOf(configMap, source.kubeletConfigKey), text };
+      const stored = sourceOf(configMap, source.kubeletConfigKey);
+      const target: Target = { kind: 'stored', source: stored, text, configMap };
       const notes =
         configMap.immutable === true
           ? []
@@ -125,8 +126,8 @@ async function storedTarget(session: Session, { name }: ConfiguredNode, to: stri
   const source = parseRef(to);
   if (source === undefined) return { kind: 'local' };
   try {
-    const { text } = await readPayload(session, source);
-    return { kind: 'stored', source: nodeConfigSource(source), text };
+    const { text, configMap } = await readPayload(session, source);
+    return { kind: 'stored', source: nodeConfigSource(source), text, configMap };
   } catch (error) {
     if (!isNotFound(error)) throw error;
     throw new CannotRun(

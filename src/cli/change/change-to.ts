@@ -4,6 +4,7 @@
  */
 import type { Interface } from 'node:readline/promises';
 import { formatRef, refOf } from '../../api/config-ref.js';
+import { restartsApiServer } from '../../api/driver-name.js';
 import { CannotRun } from '../../cannot-run.js';
 import { type ConfiguredNode, configState, membershipOf } from '../../fleet/configured-node.js';
 import { listFieldPolicies, type PolicedNode, policyRejections, rejectionText } from '../../fleet/field-policies.js';
@@ -25,6 +26,7 @@ import { hanging, isTerminal, wrap } from '../terminal/terminal.js';
 import { type ChangeOptions, isDryRun, makeChanges, reportNotChanged } from './change.js';
 import { namesOf } from './outcome.js';
 import { isUnchanged, type Plan, type PlanOptions, planChange, type RequestedChange } from './plan.js';
+import { signPlans } from './sign-plans.js';
 
 export interface ChangeVerbOptions extends ConnectionOptions, ChangeOptions, PlanOptions {
   yes?: boolean;
@@ -58,7 +60,8 @@ export async function changeTo(
     if (!options.takeFromSet) refuseMembers(wanted.map(({ now }) => now.node));
     const unchecked = await rejectByPolicy(session, wanted);
     for (const change of wanted) {
-      const planned = planChange(session, { ...change, notes: [...(change.notes ?? []), ...unchecked] }, options);
+      const notes = [...(change.notes ?? []), ...notesOnRestart(change), ...unchecked];
+      const planned = planChange(session, { ...change, notes }, options);
       plans.push(withDrain(planned, options.drain));
     }
     session.terminal.print(planTexts(plans, session.terminal).join('\n'));
@@ -74,8 +77,14 @@ export async function changeTo(
   } catch (error) {
     return reportNotChanged(session, { verb, changes: plans, unchanged: nodes }, options, error);
   }
-  await makeChanges(session, verb, plans, options, nodes);
+  const signed = isDryRun(options) ? plans : await signPlans(session, plans, options);
+  await makeChanges(session, verb, signed, options, nodes);
   if (missing.length > 0) session.terminal.print(neededText(missing, isReturn));
+}
+
+function notesOnRestart({ now: { node } }: RequestedChange): string[] {
+  if (!restartsApiServer(node.driver)) return [];
+  return ['the kubelet is a part of the server of k3s or RKE2: its restart is one of the API server of this host.'];
 }
 
 /** After a dry run. */

@@ -14,7 +14,6 @@ import { systemClock } from '../../clock.js';
 import { watchChange } from '../../fleet/change-progress.js';
 import { ensureConfigMap, findUses, isPresent, keyOf, removeConfigMap } from '../../fleet/config-maps.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';
-import { causeOfError } from '../../fleet/node-facts.js';
 import { owedText } from '../../fleet/state-text.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { oneLine } from '../../visible-text.js';
@@ -305,7 +304,7 @@ async function assignOne(
     // It may have been rolled back meanwhile.
     end = await watch();
   }
-  const cause = 'error' in end ? await causeOfError(session, end.reported) : undefined;
+  const cause = 'error' in end ? end.reported.cause : undefined;
   progress.end(name, endText(session.terminal, change, end, cause));
   return { ...end, cause };
 }

@@ -16,7 +16,6 @@ import { acceptanceErrors, errorLines } from '../../fleet/acceptance.js';
 import { asConfigText } from '../../fleet/config-text.js';
 import { configState, errorText } from '../../fleet/configured-node.js';
 import { kubeletOf } from '../../fleet/node-configs.js';
-import { causeOfError } from '../../fleet/node-facts.js';
 import { hasNoFields } from '../../fleet/payload.js';
 import { oneLine } from '../../visible-text.js';
 import { nodeName, type Session, withSession } from '../session.js';
@@ -45,7 +44,7 @@ export const edit = (name: string, options: EditOptions): Promise<void> =>
       const original = start ?? encodeOverlay({ config: {}, unset: [] });
       const file = openEditedFile(node.name, process.env);
       try {
-        const text = await editUntilGood(session, file, now, original, await failureOf(session, now, original));
+        const text = await editUntilGood(session, file, now, original, failureOf(now, original));
         const isEmpty = text === undefined && withoutRemarks(file.present()).trim() === '';
         if (text === undefined && (start === assigned || isEmpty)) {
           file.remove();
@@ -94,13 +93,13 @@ async function editUntilGood(
 }
 
 /** Why the node does not run the assigned text: what relet finds in it, else what the node reports, at the field that it names. */
-async function failureOf(session: Session, now: NodeNow, text: string): Promise<Finding[]> {
+function failureOf(now: NodeNow, text: string): Finding[] {
   const { node } = now;
   const state = configState(node);
   if (state !== 'rejected' && state !== 'rolled back') return [];
   const found = acceptanceErrors(text, kubeletOf(now));
   if (found.length > 0) return found;
-  const cause = await causeOfError(session, node);
+  const { cause } = node;
   const message = `${state}: ${errorText(node.status.error ?? '', node.condition)}${cause === undefined ? '' : `: ${cause}`}`;
   const line = cause === undefined ? undefined : lineNamedBy(cause, text);
   return [{ severity: 'error', source: 'kubelet', path: '', message, ...(line !== undefined && { line }) }];

@@ -5,6 +5,7 @@ import { isConflict, isNotFound } from '../../api/status.js';
 import { findUses, keyOf, labelledConfigMaps, type Uses } from '../../fleet/config-maps.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { configMaps } from '../../kube/resource-type.js';
+import { byNaturalOrder } from '../../natural-order.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { type Session, withSession } from '../session.js';
 import { ageOf } from '../terminal/output.js';
@@ -79,7 +80,7 @@ export function decideOn(
     // A clock that is behind the server's makes a ConfigMap younger than nothing.
     const isYoung = minAge > 0 && nowMs - Date.parse(configMap.metadata.creationTimestamp ?? '') < minAge;
     const why = now ? 'in use' : sets ? 'of a set' : before ? 'in the history' : isYoung ? 'young' : 'unused';
-    return { key, configMap, why, nodes: [...(now ?? sets ?? before ?? [])] };
+    return { key, configMap, why, nodes: [...(now ?? sets ?? before ?? [])].sort(byNaturalOrder) };
   });
 }
 

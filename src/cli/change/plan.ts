@@ -2,13 +2,21 @@
  * A change before it is made: what a node has now, what it would get, and what a person reads before saying yes. Nodes with the
  * same difference are shown once.
  */
-import { formatRef, type NodeConfigSource, nodeConfigSource, refOf, sameConfig } from '../../api/config-ref.js';
+import {
+  formatRef,
+  type NodeConfigSource,
+  nodeConfigSource,
+  parseRef,
+  refOf,
+  sameConfig,
+} from '../../api/config-ref.js';
 import type { ConfigMap } from '../../api/object.js';
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError } from '../../config/decode.js';
 import { diff } from '../../config/diff.js';
 import { formatPath, isWithin, leavesOf } from '../../config/field-path.js';
-import { getField, type KubeletConfig, type Minor } from '../../config/model.js';
+import { bugWarnings } from '../../config/known-bugs.js';
+import { getField, type KubeletConfig, type Minor, parsePatch } from '../../config/model.js';
 import type { NodeFacts } from '../../config/node-facts.js';
 import { isOverlay } from '../../config/overlay.js';
 import { withSetting } from '../../config/set-field.js';
@@ -29,6 +37,7 @@ import {
   previewOverlays,
   summarize,
 } from '../../fleet/preview.js';
+import { returnRejection, signatureRejection } from '../../fleet/signature-forecast.js';
 import { readEach, type Session } from '../session.js';
 import { shown } from '../terminal/change-text.js';
 import type { NodeChange } from './outcome.js';
@@ -122,7 +131,7 @@ export type Target =
   | { kind: 'local' }
   /** A ConfigMap is made of it, named by its content. */
   | { kind: 'new'; text: string }
-  | { kind: 'stored'; source: NodeConfigSource; text: string };
+  | { kind: 'stored'; source: NodeConfigSource; text: string; configMap?: ConfigMap };
 
 /** No text: nothing is left to say, which is the local config. */
 export const newTarget = (text: string | undefined): Target =>
@@ -149,6 +158,8 @@ export interface PlanOptions {
   key?: string;
   /** False leaves validation to the node. */
   validate?: boolean;
+  /** The SSH key that signs new ConfigMaps, once the change is confirmed. */
+  sign?: string;
 }
 
 export interface Plan extends NodeChange {
@@ -185,7 +196,7 @@ export function planChange({ namespace }: Session, wish: RequestedChange, option
   const { now, target } = wish;
   const text = textOf(target);
   if (options.validate !== false && text !== undefined) rejectErrors(wish, text);
-  const { preview, pinned } = previewOf(now, text);
+  const { preview, pinned, bugs = [] } = previewOf(now, text);
   const losesGpus = mayLoseGpus(now.node, now.facts);
   const place = destination(target, namespace, options);
   return {
@@ -197,7 +208,13 @@ export function planChange({ namespace }: Session, wish: RequestedChange, option
     now,
     preview,
     notes: notesOn(wish, preview, pinned),
-    warnings: [...(wish.warnings ?? []), ...failedBefore(now.node, place.to), ...(losesGpus ? [gpuWarning] : [])],
+    warnings: [
+      ...(wish.warnings ?? []),
+      ...bugs,
+      ...failedBefore(now.node, place.to),
+      ...(losesGpus ? [gpuWarning] : []),
+      ...signatureWarnings(now, target.kind === 'stored' ? target.configMap : place.configMap, options),
+    ],
   };
 }
 
@@ -213,6 +230,22 @@ function failedBefore(node: ConfiguredNode, to: NodeConfigSource | undefined): s
   return [`${node.name} ${did} before (${reason}); 'relet reset ${node.name}' returns to its local config.`];
 }
 
+/** Undefined: the local config, which needs no signature. With --sign, what is signed is checked before it is written. */
+function signatureWarnings({ node, assigned }: NodeNow, next: ConfigMap | undefined, { sign }: PlanOptions): string[] {
+  if (next === undefined) return [];
+  const nowMs = Date.now();
+  const had = readHistory(node).some(({ to }) => parseRef(to)?.name === next.metadata.name);
+  const rejection = sign === undefined ? signatureRejection(next, node.signing, { nowMs, had }) : undefined;
+  if (rejection !== undefined)
+    return [
+      `its host would reject this config (${rejection.reason}): ${rejection.message}. --sign KEY signs a new config; 'relet push FILE --sign KEY' adds a signature to one that is stored`,
+    ];
+  const back = assigned.configMap && returnRejection(assigned.configMap, next, node.signing, { nowMs });
+  return back === undefined
+    ? []
+    : [`'relet undo ${node.name}' would be rejected afterwards (${back.reason}): ${back.message}`];
+}
+
 function destination(
   target: Target,
   namespace: string,
@@ -224,8 +257,15 @@ function destination(
   return { configMap, to: sourceOf(configMap, key) };
 }
 
-/** `pinned`: fields that would change, if flags of the kubelet did not set them. */
-function previewOf(now: NodeNow, text: string | undefined): { preview: Preview | undefined; pinned: string[] } {
+interface Previewed {
+  preview: Preview | undefined;
+  /** Fields that would change, if flags of the kubelet did not set them. */
+  pinned: string[];
+  /** Known bugs of this kubelet that the change would trigger, where both configs are known. */
+  bugs?: string[];
+}
+
+function previewOf(now: NodeNow, text: string | undefined): Previewed {
   const { active: before, activeText, local, minor, facts, node } = now;
   const flags = node.pinnedByFlags ?? [];
   let after: KubeletConfig | undefined;
@@ -248,8 +288,11 @@ function previewOf(now: NodeNow, text: string | undefined): { preview: Preview |
   const effective = flags
     .filter((path) => path !== 'featureGates')
     .reduce((document, path) => withSetting(document, { path: path.split('.'), value: getField(before, path) }), after);
+  const kubelet = { minor, patch: parsePatch(node.kubeletVersion) };
+  const known = bugWarnings(before, kubelet);
   return {
     preview: previewChanges({ before, after: effective, minor, facts }),
+    bugs: bugWarnings(effective, kubelet).filter((bug) => !known.includes(bug)),
     pinned: diff(before, after, minor)
       .filter(isPinned)
       .map(({ path }) => path),

@@ -8,17 +8,25 @@ import { checkOverlay } from '../../config/check-overlay.js';
 import { emptyDocument } from '../../config/header.js';
 import { type Finding, knownMinor, type Minor, newestMinor, parseMinor } from '../../config/model.js';
 import { isOverlay, otherObject } from '../../config/overlay.js';
+import { contentOf, sameContent } from '../../config/signing/statement.js';
 import { errorLines } from '../../fleet/acceptance.js';
 import { defaultKey, defaultName, ensureConfigMap, isPresent, newConfigMap } from '../../fleet/config-maps.js';
 import { type Node, nodeLists } from '../../fleet/configured-node.js';
 import { nodes } from '../../kube/resource-type.js';
+import { signingKeys } from '../../rollout/signed-config.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions, KubeletVersion } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
+import { printDropped } from '../config/sign.js';
 import { type Session, withSession } from '../session.js';
+import { readSigned, statementFile } from '../sign/signed-file.js';
+import { factsOf, type StatementOptions, statementOptions } from '../sign/statement.js';
 import { printError } from '../terminal/terminal.js';
+import { signConfigMap, withSignatures } from './sign-plans.js';
 
-export interface PushOptions extends ConnectionOptions {
+export interface PushOptions extends ConnectionOptions, StatementOptions {
+  /** The SSH key to sign with. */
+  sign?: string;
   name?: string;
   key?: string;
   /** Without it, the versions of the nodes. */
@@ -32,15 +40,49 @@ export const push = (file: string, options: PushOptions): Promise<void> =>
   withSession(options, async (session) => {
     const bytes = await read(session, file, options);
     const { name = defaultName, key = defaultKey } = options;
-    const wanted = newConfigMap({ name, namespace: session.namespace, key, bytes });
+    const unsigned = newConfigMap({ name, namespace: session.namespace, key, bytes });
+    const { wanted, by } = await signed(session, unsigned, file, options);
     if (options.dryRun === 'client') {
       const done = (await isPresent(session, wanted)) ? 'unchanged' : 'created';
-      return printMade(session, wanted, `${done} (dry run)`, options);
+      return printMade(session, wanted, `${done} (dry run)`, by, options);
     }
     const dryRun = options.dryRun === 'server';
-    const { created, configMap } = await ensureConfigMap(session, wanted, { dryRun });
-    printMade(session, configMap, `${created ? 'created' : 'unchanged'}${dryRun ? ' (server dry run)' : ''}`, options);
+    const made = await ensureConfigMap(session, wanted, { dryRun });
+    const done = made.created ? 'created' : made.signed ? 'signed' : 'unchanged';
+    printMade(session, made.configMap, `${done}${dryRun ? ' (server dry run)' : ''}`, by, options);
   });
+
+/** With the signatures that are beside the file, or a new one; `by`: their keys. */
+async function signed(
+  session: Session,
+  configMap: ConfigMap,
+  file: string,
+  { sign: key, ...options }: PushOptions,
+): Promise<{ wanted: ConfigMap; by: string[] }> {
+  const beside = file === '-' ? undefined : readSigned(file);
+  if (key !== undefined) {
+    const { configMap: wanted, result } = await signConfigMap(session, configMap, {
+      ...statementOptions(options),
+      key,
+      beside,
+    });
+    printDropped(result);
+    return { wanted, by: result.keys };
+  }
+  if (Object.keys(statementOptions(options)).length > 0)
+    throw new CannotRun(
+      '--pools, --serial, --floor, --no-return, --not-before, --not-after and --annotation go with --sign KEY',
+    );
+  if (beside === undefined) return { wanted: configMap, by: [] };
+  const facts = factsOf(beside.statement);
+  const content = contentOf({ ...configMap, annotations: facts.annotations });
+  const keys = signingKeys(beside.statement, beside.signatures.join(''));
+  if (!sameContent(content, facts) || keys.length === 0)
+    throw new CannotRun(
+      `${statementFile(file)} is ${keys.length === 0 ? 'not signed' : `not about these bytes under the key ${Object.keys(configMap.data ?? {})[0]}`}, so nothing was pushed: 'relet config sign ${file} -f KEY' signs it, or remove the statement`,
+    );
+  return { wanted: withSignatures(configMap, { ...beside, facts }), by: keys };
+}
 
 /** The file's bytes, unchanged: the name is their hash. */
 async function read(session: Session, file: string, { validate, kubeletVersion }: PushOptions): Promise<Uint8Array> {
@@ -119,9 +161,18 @@ function errorsFor(text: string, file: string, minors: readonly Minor[]): (Findi
   return [...found.values()].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
 }
 
-function printMade({ terminal }: Session, configMap: ConfigMap, done: string, { output }: PushOptions): void {
+function printMade(
+  { terminal }: Session,
+  configMap: ConfigMap,
+  done: string,
+  by: string[],
+  { output }: PushOptions,
+): void {
   const { name, namespace } = configMap.metadata;
   if (output === 'name') terminal.print(`configmap/${name}`);
   else if (output === 'json') terminal.print(JSON.stringify(configMap, null, 2));
-  else terminal.print(`configmap/${name} ${done} in namespace ${namespace}`);
+  else
+    terminal.print(
+      `configmap/${name} ${done} in namespace ${namespace}${by.length > 0 ? `, signed by ${by.join(', ')}` : ''}`,
+    );
 }

@@ -12,6 +12,7 @@ import {
   runVerb,
   verb,
 } from '../command-line.js';
+import { addStatementOptions, keyFileOption } from '../sign/options.js';
 
 export const run = (args: string[]): Promise<void> =>
   runVerb(configVerb(), args[0] === 'upgrade-check' ? fillIn(args, presets) : args);
@@ -93,6 +94,28 @@ export function configVerb(): Command {
       "\nThe overlay alone is merged as on a host whose kubelet has no --config. One of\nthe files may be '-', standard input.",
     )
     .action(async (files, options) => (await import('./merge.js')).mergeFiles(files, options));
+
+  addStatementOptions(
+    config
+      .command('sign')
+      .description('Write the statement of a config, and a signature; adds to signatures that are there')
+      .argument('<FILE>', 'config or overlay; FILE.statement and FILE.statement.sig are written beside it')
+      .option(...keyFileOption)
+      .option('--key <KEY>', 'key in the ConfigMap', 'kubelet'),
+  )
+    .addHelpText('after', '\nWithout -f only the statement is written, to be signed elsewhere with ssh-keygen.')
+    .action(async (file, options) => (await import('./sign.js')).signFile(file, options));
+
+  config
+    .command('verify')
+    .description('Show by whom a config is signed and, with a trust file, whether its host would accept it')
+    .argument('<FILE>', 'signed config, or the manifest of a ConfigMap or a NodeConfigSet')
+    .option('--trust <FILE>', 'trust file of a host')
+    .option('--floor <N>', 'lowest serial that the host accepts', Number, 0)
+    .option('--key <KEY>', 'key in the ConfigMap', 'kubelet')
+    .addOption(oneOf('-o, --output <FORMAT>', 'how it is written', ['text', 'json']))
+    .addHelpText('after', '\nExit codes: 0 accepted, 1 rejected, 2 could not verify.')
+    .action(async (file, options) => (await import('./verify.js')).verifyFile(file, options));
 
   config
     .command('defaults')

@@ -8,9 +8,12 @@ import {
   fieldImpact,
   type Needs,
   needsMeaning,
+  signalSources,
   themes,
+  watchOf,
 } from '../../config/catalogue.js';
 import { defaultOf, existsIn, type Field, fieldAt, fields } from '../../config/fields.js';
+import { bugsOf, bugText } from '../../config/known-bugs.js';
 import { type Minor, newestMinor } from '../../config/model.js';
 import { nearest } from '../../config/suggest.js';
 import type { KubeletVersion } from '../command-line.js';
@@ -110,9 +113,29 @@ function page(field: Field, minor: Minor, { columns, paint }: Terminal): string 
     'WHAT CAN GO WRONG',
     wrap(risk, columns, '    '),
     ...(entry.atBoot === undefined ? [] : ['WHAT A TRIAL CANNOT FIND OUT', wrap(entry.atBoot, columns, '    ')]),
+    ...watchText(field.path, columns),
+    ...bugsText(field.path, columns),
     ...casesText(entry.cases ?? [], needs, columns, paint),
     ...(children.length === 0 ? [] : ['FIELDS', ...children.map(({ path }) => `    ${path}`)]),
   ].join('\n');
+}
+
+function watchText(path: string, columns: number): string[] {
+  const { seen, signals, metrics } = watchOf(path)!;
+  return [
+    'WHEN YOU SEE IT',
+    `    ${seen}`,
+    ...(signals.length + metrics.length === 0 ? [] : ['WHAT TO WATCH']),
+    ...signals.map((name) => wrap(`${name}: ${signalSources[name]}`, columns, '    ')),
+    ...metrics.map((name) => wrap(`${name}: metric of the kubelet`, columns, '    ')),
+  ];
+}
+
+function bugsText(path: string, columns: number): string[] {
+  const bugs = bugsOf(path).map((bug) =>
+    wrap(`${bug.path === path ? '' : `${bug.path}: `}${bugText(bug)}`, columns, '    '),
+  );
+  return bugs.length === 0 ? [] : ['KNOWN BUGS OF KUBELETS', ...bugs];
 }
 
 const classesText = (path: string, minor: Minor, paint: Paint): string =>

@@ -75,11 +75,12 @@ interface ReportContext {
 }
 
 function report(document: ConfigDocument, options: ValidateOptions, { host, locals, policies }: ReportContext): Report {
-  const { minor } = options.kubeletVersion;
+  const { minor, patch } = options.kubeletVersion;
   const local = locals.get(document);
   const flags = (options.flag ?? []).map(asArgument);
   const { verdict, startup, findings } = (local?.check ?? check)(document.text, {
     minor,
+    patch,
     flags,
     lenient: options.lenient === true,
     file: document.file === '-' ? '/dev/stdin' : document.file,

@@ -22,6 +22,7 @@ import {
   checkWarnings,
 } from './nodes.js';
 import { checkSets } from './sets.js';
+import { checkSigning } from './signing.js';
 
 export interface DoctorOptions extends ConnectionOptions {
   output: 'text' | 'json';
@@ -71,7 +72,7 @@ async function* diagnose(session: Session, name: string | undefined): AsyncGener
     const nowMs = Date.now();
     const states = [...checkAgents(nodes, nowMs), ...checkStates(nodes, nowMs)];
     const found = [...states, ...checkUnits(nodes), ...checkUpgrades(nodes), ...checkBoots(nodes)];
-    return [...made, ...found, ...checkWarnings(nodes)];
+    return [...made, ...found, ...checkWarnings(nodes), ...checkSigning(nodes, nowMs)];
   });
   if (name === undefined) yield await tried('the sets', () => checkSets(session));
   if (nodes.length === 0) return;

@@ -5,6 +5,7 @@ import { isNotFound } from '../../api/status.js';
 import { assess, nextStep } from '../../rollout/assessment.js';
 import type { Session } from '../session.js';
 import { type Diagnosis, someOf } from './diagnosis.js';
+import { checkStatement } from './signing.js';
 
 /** Nothing on a cluster that does not have the kind. */
 export async function checkSets({ client, signal }: Session): Promise<Diagnosis[]> {
@@ -18,7 +19,13 @@ export async function checkSets({ client, signal }: Session): Promise<Diagnosis[
 }
 
 export function diagnoseSets(sets: readonly NodeConfigSet[]): Diagnosis[] {
-  const found = sets.flatMap((set) => [...checkRollout(set), ...checkSelector(set), ...checkExcluded(set)]);
+  const nowMs = Date.now();
+  const found = sets.flatMap((set) => [
+    ...checkRollout(set),
+    ...checkSelector(set),
+    ...checkExcluded(set),
+    ...checkStatement(set, nowMs),
+  ]);
   if (sets.length === 0 || found.length > 0) return found;
   return [
     {

@@ -7,11 +7,19 @@ import { agentPresence } from '../../fleet/agent-presence.js';
 import { isMark } from '../../fleet/config-history.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { nodeConfigReader } from '../../fleet/node-configs.js';
-import { type ConfigEvent, causeOfError, configEvents } from '../../fleet/node-facts.js';
+import { type ConfigEvent, configEvents } from '../../fleet/node-facts.js';
 import { entryBy, historyOf, resultSentence } from '../../fleet/node-history.js';
 import { overlaySentence, readOverlay } from '../../fleet/payload.js';
 import { readSets } from '../../fleet/read-sets.js';
-import { aboutBefore, heldText, holdText, owedText, stateSentence, stateText } from '../../fleet/state-text.js';
+import {
+  aboutBefore,
+  heldText,
+  holdText,
+  owedText,
+  signingText,
+  stateSentence,
+  stateText,
+} from '../../fleet/state-text.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { outdatedBy } from '../../rollout/target.js';
 import { oneLine } from '../../visible-text.js';
@@ -25,16 +33,14 @@ export const describe = (name: string, options: ConnectionOptions): Promise<void
   withSession(options, async (session) => {
     const node = await session.references.get(nodeName(name), { signal: session.signal });
     const events = await configEvents(session, node.name);
-    const cause = await causeOfError(session, node);
     const { assigned, minor } = await nodeConfigReader(session).read(node);
     const content = assigned.text === undefined ? undefined : contentText(assigned.text, node.name, minor);
     const isOutdated = outdatedBy(await readSets(session));
-    session.terminal.print(page(session, node, { events, cause, content, isOutdated }));
+    session.terminal.print(page(session, node, { events, content, isOutdated }));
   });
 
 interface Known {
   events: ConfigEvent[];
-  cause: string | undefined;
   /** Content of the assigned ConfigMap, if it may be read. */
   content: string | undefined;
   isOutdated: ((node: ConfiguredNode) => boolean) | undefined;
@@ -71,6 +77,8 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
     ['Reference', `${references.kind}, ${formatRef(refOf(node.configSource), 'short')}`],
     ['Set', setText(node)],
     ['Content', known.content],
+    ['Signed', node.signing && signingText(node.signing)],
+    ...(node.signingTroubles ?? []).map(({ type, message }): [string, string] => ['Signatures', `${type}: ${message}`]),
     ['Assigned', exact('assigned')],
     ['Active', exact('active')],
     ['Last known good', exact('lastKnownGood')],
@@ -86,7 +94,7 @@ function page({ terminal, references }: Session, node: ConfiguredNode, known: Kn
     ['Upgrade', node.upgradeRisk?.message],
     ['Boot', node.bootRisk?.message],
     ['Error', status.error && `${status.error}${aboutBefore(node)}`],
-    ['Cause', known.cause],
+    ['Cause', node.cause],
     ['ConfigOK', condition && conditionText(node, nowMs)],
     ['Pinned by flags', node.pinnedByFlags?.join(', ') || undefined],
   ];

@@ -1,7 +1,7 @@
 /** `relet export`: an overlay, a set, a remediation or what a node differs in, for a system that relet does not write to. */
 
 import type { NodeConfigSet } from '../../api/node-config-set.js';
-import { type ExportFormat, type ExportOptions, exportOverlay } from '../../audit/export.js';
+import { droppedThresholds, type ExportFormat, type ExportOptions, exportOverlay } from '../../audit/export.js';
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError } from '../../config/decode.js';
 import { type Minor, newestMinor, type Overlay, parseMinor } from '../../config/model.js';
@@ -43,6 +43,11 @@ function exportOne(overlay: Overlay, to: ExportFormat, options: ExportOptions, l
   if (lost.length > 0 && !lossy)
     throw new CannotRun(`${to} cannot express all of it; --lossy leaves these out:\n${lines}`);
   if (lost.length > 0) printError(`relet: left out:\n${lines}`);
+  const dropped = droppedThresholds(overlay);
+  if (dropped.length > 0 && !lost.some(({ field }) => field === 'evictionHard'))
+    printError(
+      `relet: a kubelet whose own file has no evictionHard drops its defaults for ${dropped.join(', ')}; write them into the overlay to keep them`,
+    );
   return asYaml(object);
 }
 

@@ -99,14 +99,19 @@ function rowOf(
 }
 
 /** SET only where a node has one. */
-const columnsOf = ({ paint }: Terminal, { output, showLabels = false }: GetOptions, sets: boolean) =>
-  rowColumns({ wide: output === 'wide', labels: showLabels, sets, paint });
+const columnsOf = ({ paint }: Terminal, { output, showLabels = false }: GetOptions, sets: boolean, signed = false) =>
+  rowColumns({ wide: output === 'wide', labels: showLabels, sets, signed, paint });
 
 const hasSet = ({ set }: NodeRow): boolean => set !== '';
 
 function printRows({ terminal }: Session, rows: NodeRow[], options: GetOptions): void {
   if (rows.length === 0) return;
-  const columns = columnsOf(terminal, options, rows.some(hasSet));
+  const columns = columnsOf(
+    terminal,
+    options,
+    rows.some(hasSet),
+    rows.some(({ signed }) => signed !== ''),
+  );
   const width = options.output === 'wide' ? undefined : terminal.width;
   terminal.print(tableLines(columns, rows, width, { headers: options.headers }).join('\n'));
 }

@@ -3,6 +3,7 @@
 import { formatRef, parseRef, refOf } from '../../api/config-ref.js';
 import { type HistoryEntry, newestChange } from '../../fleet/config-history.js';
 import { entryBy, historyOf, resultSummary, type ShownEntry } from '../../fleet/node-history.js';
+import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { nodeName, withSession } from '../session.js';
 import { ageOf, type Column, tableLines } from '../terminal/output.js';
@@ -23,6 +24,9 @@ export const history = (name: string, options: HistoryOptions): Promise<void> =>
     }
     const short = shortSources(entries);
     terminal.print(tableLines(columns(Date.now(), short), entries, terminal.width).join('\n'));
+    const signed = entries.find(({ signers }) => signers !== undefined);
+    if (signed)
+      terminal.print(`\nREV ${signed.revision}, which runs, is signed by ${oneLine(signed.signers!.join(', '))}.`);
     if (newestChange(entries)?.to !== now)
       terminal.print(`\n${node.name} was changed without relet since: it is now assigned ${now}.`);
   });

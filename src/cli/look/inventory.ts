@@ -25,10 +25,12 @@ export interface InventoryOptions extends FleetOptions {
   save?: string;
 }
 
+/** Exits with 2 where nodes could not be read. */
 export async function inventory(words: string[], options: InventoryOptions): Promise<void> {
   const { by, field, save, output } = options;
   if (save !== undefined) checkSavable(save);
   const fleet = await readFleet(words, options);
+  if (fleet.unread.length > 0) process.exitCode = 2;
   if (save !== undefined) {
     writeInventory(save, fleet);
     return openTerminal().print(savedText(save, fleet));

@@ -29,6 +29,7 @@ export interface NodeObject {
     ready: string;
     kubeletVersion: string;
     agentVersion?: string;
+    signing?: ConfiguredNode['signing'];
     /** Whether the agent is there. Where it is not, active and lastKnownGood are what it reported last, if anything. */
     agent: AgentPresence['kind'];
   };
@@ -57,6 +58,7 @@ export function nodeObject(node: ConfiguredNode, known: Known): NodeObject {
       ready: node.ready,
       kubeletVersion: node.kubeletVersion,
       ...(agentVersion && { agentVersion }),
+      ...(node.signing !== undefined && { signing: node.signing }),
       agent,
     },
   };
@@ -85,6 +87,8 @@ export interface NodeRow {
   reason: string | undefined;
   ready: string;
   version: string;
+  /** Persons whose signatures its config has; empty on a host that needs none. */
+  signed: string;
   labels: string;
 }
 
@@ -110,6 +114,7 @@ export function nodeRow(
     ...troubleOf(node),
     ready: node.ready,
     version: node.kubeletVersion,
+    signed: node.signing === undefined ? '' : (node.signing.signers?.join(',') ?? 'no'),
     labels: labels
       ? Object.entries(node.labels)
           .map(([key, value]) => `${key}=${value}`)
@@ -128,6 +133,7 @@ export function rowColumns({
   wide = false,
   labels = false,
   sets = false,
+  signed = false,
   paint = createPaint(false),
 } = {}): Column<NodeRow>[] {
   return [
@@ -153,6 +159,7 @@ export function rowColumns({
       ? [
           { title: 'READY', cell: ({ ready }: NodeRow) => ready },
           { title: 'VERSION', cell: ({ version }: NodeRow) => version || '<unknown>' },
+          ...(signed ? [{ title: 'SIGNED', cell: (row: NodeRow) => row.signed }] : []),
         ]
       : []),
     { title: 'AGE', cell: ({ age }) => age, reserve: 5 },

@@ -5,7 +5,7 @@ import { hostname, tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import type { AgentLock } from '../../agent/drivers/systemd/agent-lock.js';
 import { createSystemdDriver } from '../../agent/drivers/systemd/driver.js';
-import { persistentUnits, runtimeUnits } from '../../agent/drivers/systemd/host-layout.js';
+import { type HostOptions, persistentUnits, runtimeUnits } from '../../agent/drivers/systemd/host-layout.js';
 import type { Step } from '../../agent/drivers/systemd/next-step.js';
 import { nodeNameFrom } from '../../agent/sync/connect.js';
 import { systemClock } from '../../clock.js';
@@ -24,19 +24,20 @@ export async function checkAgent(input: AttachInput): Promise<number> {
   const { flags, systemd, host, policy, log } = input;
   const { unit, dir } = flags;
   const kubelet = await findKubelet(systemd, host, flags);
-  const { command, divided, kubeconfig, nodeName } = kubelet;
+  const { command, divided, embedding, kubeconfig, nodeName } = kubelet;
   // The kubelet on the host reads what is made there; a pod shares only some directories with it.
   const near = host.inPod ? '/run/relet' : tmpdir();
   return lookAt({ dir, near, log }, async (state) => {
     const { run, view: hostFiles } = host;
     const trial = trialLimits(divided);
     const clock = systemClock;
-    const options = { unit, dir, systemd, lock: noLock, command, run, trial, state, clock, log };
+    const options = { unit, dir, embedding, systemd, lock: noLock, command, run, trial, state, clock, log };
     const driver = await createSystemdDriver(options);
     try {
       const prepared = prepareAgent({
         divided,
         command,
+        embedding,
         run,
         hostFiles,
         kubeconfig,
@@ -47,7 +48,7 @@ export async function checkAgent(input: AttachInput): Promise<number> {
         log,
       });
       const { lines, started, code } = await describeChoice(prepared);
-      const step = stepText(unit, await driver.plan(started));
+      const step = stepText({ unit, embedding }, await driver.plan(started));
       const { node, plugin, problems: unusable } = await credential(input, kubelet);
       const problems = [...writeProblems(), ...unusable];
       const about = [
@@ -72,12 +73,14 @@ export async function checkAgent(input: AttachInput): Promise<number> {
   });
 }
 
-function stepText(unit: string, step: Step): string {
+function stepText({ unit, embedding }: Omit<HostOptions, 'dir'>, step: Step): string {
   switch (step.kind) {
     case 'adopt':
       return `change nothing: the kubelet of ${unit} runs with this config`;
     case 'switch':
-      return `put the config on trial with a drop-in, reload systemd and restart ${unit} once`;
+      return embedding === undefined
+        ? `put the config on trial with a drop-in, reload systemd and restart ${unit} once`
+        : `put the config on trial with a drop-in of its kubelet and restart ${unit} once`;
     case 'restart':
       return `restart ${unit} once: its next start runs this config already`;
     case 'roll back':

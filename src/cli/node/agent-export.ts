@@ -6,12 +6,19 @@ import { hostLayout, lockPath } from '../../agent/drivers/systemd/host-layout.js
 import { OwnFiles } from '../../agent/drivers/systemd/own-files.js';
 import { copyRecords } from '../../agent/state/copy-records.js';
 import { openDirectory } from '../../agent/state/directory.js';
+import { CannotRun } from '../../cannot-run.js';
 import { systemProcesses } from '../../proc.js';
 import { writeOut } from '../terminal/terminal.js';
 import type { AttachInput } from './attached-host.js';
+import { embeddingProgram } from './embedded-kubelet.js';
 
 export async function exportRecords({ flags, systemd, log }: AttachInput, exportTo: string): Promise<number> {
   const { unit, dir } = flags;
+  const program = embeddingProgram(await systemd.unit(unit));
+  if (program !== undefined)
+    throw new CannotRun(
+      `'relet kubelet' cannot be in front of the kubelet of ${program}; 'relet detach' removes relet`,
+    );
   const to = resolve(exportTo);
   const lock = await takeAgentLock(lockPath);
   try {

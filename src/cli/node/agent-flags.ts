@@ -10,7 +10,7 @@ const agentOnly = {
   unit: {
     value: 'NAME',
     default: 'kubelet.service',
-    help: 'The unit whose main process is the kubelet.',
+    help: 'The unit whose main process is the kubelet; on a host without it, that of k3s or RKE2.',
   },
   dir: {
     value: 'DIR',
@@ -51,6 +51,8 @@ export interface AgentFlags {
   nodeName: string | undefined;
   importFrom: string | undefined;
   exportTo: string | undefined;
+  /** --trial-health-deadline is given. */
+  hasOwnDeadline: boolean;
   options: NodeOptions;
 }
 
@@ -71,6 +73,7 @@ export function readAgentFlags(args: readonly string[]): AgentFlags | undefined 
     nodeName: text('node-name') || undefined,
     importFrom: text('import') || undefined,
     exportTo: text('export') || undefined,
+    hasOwnDeadline: given.has('trial-health-deadline'),
     options: readOptions(given),
   };
 }

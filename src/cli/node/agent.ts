@@ -5,12 +5,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { takeAgentLock } from '../../agent/drivers/systemd/agent-lock.js';
 import { openSystemdDriver } from '../../agent/drivers/systemd/driver.js';
-import { hostLayout, lockPath } from '../../agent/drivers/systemd/host-layout.js';
+import { type HostOptions, hostLayout, lockPath } from '../../agent/drivers/systemd/host-layout.js';
 import { OwnFiles } from '../../agent/drivers/systemd/own-files.js';
 import { connectSystemd } from '../../agent/drivers/systemd/systemd.js';
 import { detachRecord, handleRequest } from '../../agent/requests.js';
 import { copyRecords } from '../../agent/state/copy-records.js';
+
 import { openDirectory } from '../../agent/state/directory.js';
+import { unitParts } from '../../agent/unit-flow.js';
 import { systemClock } from '../../clock.js';
 import { createLog, type Log } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
@@ -18,19 +20,22 @@ import { writeOut } from '../terminal/terminal.js';
 import { type AgentFlags, agentHelp, readAgentFlags } from './agent-flags.js';
 import { type AttachedKubelet, type AttachInput, findKubelet, thisHost } from './attached-host.js';
 import type { EarlySignals } from './early-signals.js';
+import { unitOf } from './embedded-kubelet.js';
+import { hostSignals } from './host-signals.js';
 import { live, prepareAgent, readPolicyFile, trialLimits } from './prepare-agent.js';
 
 export async function runAttached(args: string[], signals: EarlySignals): Promise<number> {
-  const flags = readAgentFlags(args);
-  if (flags === undefined) {
+  const given = readAgentFlags(args);
+  if (given === undefined) {
     writeOut(agentHelp());
     return 0;
   }
-  const log = createLog({ format: flags.options.logFormat, write: (line) => process.stderr.write(line) });
-  const policy = await readPolicyFile(flags.options.fieldPolicyFile);
+  const log = createLog({ format: given.options.logFormat, write: (line) => process.stderr.write(line) });
+  const policy = await readPolicyFile(given.options.fieldPolicyFile);
   const systemd = connectSystemd({ clock: systemClock, log });
-  const input: AttachInput = { flags, systemd, host: thisHost(systemd, flags.unit, process.env), policy, log };
   try {
+    const flags = { ...given, unit: await unitOf(systemd, given.unit) };
+    const input: AttachInput = { flags, systemd, host: thisHost(systemd, flags.unit, process.env), policy, log };
     if (flags.options.check || flags.exportTo !== undefined) signals.leave();
     // An agent that runs does not load what looks and ends.
     if (flags.options.check) return await (await import('./agent-check.js')).checkAgent(input);
@@ -43,11 +48,12 @@ export async function runAttached(args: string[], signals: EarlySignals): Promis
 }
 
 /** Returns the kubelet to its local config as the agent would, takes relet off the host, and ends. 1: the local config cannot run. */
-export async function detachOnce(flags: AgentFlags, signals: EarlySignals): Promise<number> {
-  const log = createLog({ format: flags.options.logFormat, write: (line) => process.stderr.write(line) });
+export async function detachOnce(given: AgentFlags, signals: EarlySignals): Promise<number> {
+  const log = createLog({ format: given.options.logFormat, write: (line) => process.stderr.write(line) });
   const systemd = connectSystemd({ clock: systemClock, log });
-  const host = thisHost(systemd, flags.unit, process.env);
   try {
+    const flags = { ...given, unit: await unitOf(systemd, given.unit) };
+    const host = thisHost(systemd, flags.unit, process.env);
     const stop = new AbortController();
     return await attachOnce({ flags, systemd, host, policy: undefined, log }, { signals, stop, detach: true });
   } finally {
@@ -73,7 +79,7 @@ async function attachOnce(
   const { flags, systemd, host, policy, log } = input;
   const { unit, dir } = flags;
   const kubelet = await findKubelet(systemd, host, flags);
-  const { divided, command, kubeconfig, nodeName } = kubelet;
+  const { divided, command, embedding, kubeconfig, nodeName } = kubelet;
   // Before the directory's own lock, which names a process: two pods do not see each other's.
   const lock = await takeAgentLock(lockPath);
   try {
@@ -86,14 +92,27 @@ async function attachOnce(
       const { run, runPlugin } = host;
       const clock = systemClock;
       const trial = trialLimits(divided);
-      const driver = await openSystemdDriver({ unit, dir, systemd, lock, command, run, trial, state, clock, log });
-      if (state.read(detachRecord) === undefined) keepTool(flags, log);
+      const driver = await openSystemdDriver({
+        unit,
+        dir,
+        embedding,
+        systemd,
+        lock,
+        command,
+        run,
+        trial,
+        state,
+        clock,
+        log,
+      });
+      if (state.read(detachRecord) === undefined) keepTool({ unit, dir, embedding }, log);
       log.info('attached', { unit, layout: kubelet.layout, command: command.join(' ') });
       const unwatch = watchCommand(input, kubelet, () => stop.abort(commandChanged));
       const hostFiles = host.view;
       const prepared = {
         divided,
         command,
+        embedding,
         run,
         runPlugin,
         hostFiles,
@@ -106,7 +125,8 @@ async function attachOnce(
         log,
       };
       try {
-        return await live(prepareAgent(prepared), { signals, stop });
+        const observed = hostSignals({ state, bootId: driver.bootId(), unit, inPod: host.inPod });
+        return await live({ ...prepareAgent(prepared), unitParts, signals: observed }, { signals, stop });
       } finally {
         unwatch();
         await driver.close();
@@ -120,9 +140,9 @@ async function attachOnce(
 }
 
 /** `relet` for people on the host, who may not have Node.js there. */
-function keepTool({ unit, dir }: AgentFlags, log: Log): void {
+function keepTool(options: HostOptions, log: Log): void {
   try {
-    new OwnFiles(hostLayout({ unit, dir }), '').writeTool();
+    new OwnFiles(hostLayout(options), '').writeTool();
   } catch (error) {
     log.warn('the script for people on the host cannot be written', { error });
   }

@@ -5,12 +5,14 @@ import { hostCommand } from '../../agent/drivers/systemd/host-command.js';
 import { hostPlugin } from '../../agent/drivers/systemd/host-plugin.js';
 import type { Systemd, UnitState } from '../../agent/drivers/systemd/systemd.js';
 import { type DividedCommandLine, divideCommandLine } from '../../agent/flags.js';
+import type { NodeOptions } from '../../agent/options.js';
 import { localFileOf } from '../../agent/validate/host-facts.js';
 import { CannotRun } from '../../cannot-run.js';
 import type { RunPlugin } from '../../kube/exec-plugin.js';
 import type { Log } from '../../log.js';
 import { systemRandom } from '../../random.js';
 import type { AgentFlags } from './agent-flags.js';
+import { embeddedCommand, embeddingProgram } from './embedded-kubelet.js';
 import { type HostView, hostView, isInPod, podView } from './host-view.js';
 import {
   checkOwner,
@@ -66,15 +68,18 @@ export async function findKubelet(
   { view, run, inPod }: Host,
   flags: AgentFlags,
 ): Promise<AttachedKubelet> {
-  const { unit: name, dir, options } = flags;
+  const { unit: name, dir } = flags;
   const unit = await systemd.unit(name);
   if (unit.loadState === 'not-found') throw await noSuchUnit(systemd, name);
   const facts = { name, ...unit };
   checkOwner(facts);
+  const program = embeddingProgram(unit);
   const found =
-    (await runningCommand(unit, { run, flags })) ??
-    (await readUnitCommand(facts, { read: (path) => view.readText(path), dir }));
-  const divided = { ...divideCommandLine(found.args), options };
+    program === undefined
+      ? ((await runningCommand(unit, { run, flags })) ??
+        (await readUnitCommand(facts, { read: (path) => view.readText(path), dir })))
+      : await embeddedCommand(facts, program, run);
+  const divided = { ...divideCommandLine(found.args), options: optionsFor(found, flags) };
   const { values } = divided;
   const kubeconfig = flags.kubeconfig ?? values.get('kubeconfig')?.at(-1);
   const nodeName = flags.nodeName ?? values.get('hostname-override')?.at(-1);
@@ -82,6 +87,14 @@ export async function findKubelet(
     for (const path of [localFileOf(values, undefined), values.get('config-dir')?.at(-1), kubeconfig])
       if (path && !view.isVisible(path)) throw notMounted(path);
   return { ...found, invocation: unit.invocationId, layout: layoutOf(facts), divided, kubeconfig, nodeName };
+}
+
+/** k3s starts much else before its kubelet. */
+const embeddedDeadlineMs = 120_000;
+
+function optionsFor({ embedding }: UnitCommand, { options, hasOwnDeadline }: AgentFlags): NodeOptions {
+  if (embedding === undefined || hasOwnDeadline) return options;
+  return { ...options, trialHealthDeadlineMs: embeddedDeadlineMs };
 }
 
 /** The running command counts, since a changed unit takes effect with the next start. Undefined if no kubelet runs. */

@@ -216,16 +216,6 @@ describe('what a unit runs', () => {
     expect(otherUnits(['ssh.service'])).toBe("name the kubelet's with --unit");
   });
 
-  test.each([
-    ['k3s-agent.service', 'k3s'],
-    ['rke2-server.service', 'rke2'],
-  ])('where the kubelet is inside another program the error names relet export: %s', (service, to) => {
-    expect(otherUnits([service])).toContain(`'relet export FILE --to ${to}'`);
-    expect(() => commandIn([`/usr/local/bin/${to}`, 'agent'], { name: service })).toThrow(
-      `'relet export FILE --to ${to}'`,
-    );
-  });
-
   test('a kubelet that the Machine Config Operator owns is refused, with what OpenShift applies instead', () => {
     const dropInPaths = ['/etc/systemd/system/kubelet.service.d/10-mco-default-env.conf'];
     expect(() => checkOwner({ name: 'kubelet.service', dropInPaths })).toThrow("'relet export FILE --to openshift'");

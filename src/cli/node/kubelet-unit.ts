@@ -3,6 +3,7 @@
  * systemd's answers and the files are given.
  */
 import { basename } from 'node:path';
+import type { Embedding } from '../../agent/drivers/systemd/host-layout.js';
 import { CannotRun } from '../../cannot-run.js';
 import { assignments, expandWords, parseEnvironmentFile } from './unit-environment.js';
 
@@ -24,6 +25,8 @@ export interface UnitCommand {
   command: string[];
   /** The kubelet's flags. */
   args: string[];
+  /** Set for a kubelet inside k3s, or below RKE2. */
+  embedding?: Embedding;
 }
 
 export interface UnitCommandOptions {
@@ -75,22 +78,12 @@ function withoutConfig(words: readonly string[], dir: string): string[] {
 export function commandIn(words: readonly string[], { name }: { name: string }): UnitCommand {
   const [program = '', first = ''] = words;
   if (wrapperDirIn(words) !== undefined) throw wrapped(name, words);
-  if (embeds.test(basename(program))) throw new CannotRun(`${name} runs ${program}. ${insteadOf(basename(program))}`);
   if (basename(program) === 'hyperkube' && first === 'kubelet')
     return { command: [program, first], args: words.slice(2) };
   if (/kubelet$/.test(program)) return { command: [program], args: words.slice(1) };
   throw new CannotRun(
     `${name} runs ${program}, not a kubelet, so nothing can be added to the command line of the kubelet; name the unit with --unit, or use 'relet kubelet' (docs/install.md)`,
   );
-}
-
-/** Programs with the kubelet inside, or below, their own process. */
-const embeds = /^(k3s|rke2)/;
-
-/** Advice for a host whose kubelet is run by `program`. */
-function insteadOf(program: string): string {
-  const to = program.startsWith('rke2') ? 'rke2' : 'k3s';
-  return `${to} runs the kubelet itself, and relet cannot change it there; 'relet export FILE --to ${to}' writes the drop-in that it reads (docs/export.md)`;
 }
 
 /** Throws where another system writes the config of this kubelet, and would undo a change. */
@@ -105,8 +98,6 @@ export function checkOwner({ name, dropInPaths }: Pick<UnitFacts, 'name' | 'drop
 /** Advice where the named unit does not exist, by the units that do. */
 export function otherUnits(units: readonly string[]): string {
   const likely = likelyKubelets(units);
-  const embedding = likely.find((unit) => embeds.test(unit));
-  if (embedding !== undefined) return `this host has ${likely.join(', ')}. ${insteadOf(embedding)}`;
   return `name the kubelet's with --unit${likely.length === 0 ? '' : `; this host has ${likely.join(', ')}`}`;
 }
 
@@ -127,6 +118,8 @@ export function wrapperDirIn(words: readonly string[]): string | undefined {
 
 /** How a unit is recognized: by its files, or by a variable in its command line. */
 const layouts: readonly { name: string; matches(unit: UnitFacts): boolean }[] = [
+  { name: 'k3s', matches: ({ execStart }) => basename(execStart[0]?.[0] ?? '') === 'k3s' },
+  { name: 'RKE2', matches: ({ execStart }) => basename(execStart[0]?.[0] ?? '') === 'rke2' },
   { name: 'kubeadm', matches: isKubeadm },
   { name: 'EKS', matches: ({ environmentFiles }) => environmentFiles.some(({ path }) => path.startsWith('/etc/eks/')) },
   { name: 'kOps', matches: (unit) => usesVariable(unit, 'DAEMON_ARGS') },

@@ -7,6 +7,7 @@ export const nodeVerbs = [
   ['retry', 'Try configs again that failed their trial here'],
   ['hold', "Ignore new assignments until 'release'; the running config stays"],
   ['release', 'Follow assignments again'],
+  ['accept-unsigned', 'Accept configs without a signature for a while (docs/signing.md)'],
 ] as const;
 
 export type NodeVerb = (typeof nodeVerbs)[number][0];

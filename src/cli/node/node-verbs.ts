@@ -14,6 +14,7 @@ import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
 import { overlayHeader } from '../../config/header.js';
+import { tryParseDuration } from '../../go/duration.js';
 import { createLog } from '../../log.js';
 import { systemProcesses as host, kill } from '../../proc.js';
 import { lockHolder, takeLock } from '../../process-lock.js';
@@ -49,7 +50,20 @@ export async function run(args: string[]): Promise<void> {
     .option('-m, --why <TEXT>', 'a reason, shown in status', 'asked for on the host')
     .action((options: DirOption & { why: string }) => order(options, { verb: 'hold', why: options.why, ...who() }));
   ask('release', { verb: 'release' });
+  add('accept-unsigned')
+    .requiredOption('--for <DURATION>', 'for how long, at most 24h; 0s ends it')
+    .requiredOption('--reason <TEXT>', 'why, shown in the condition UnsignedAccepted')
+    .action((options: DirOption & { for: string; reason: string }) =>
+      order(options, { verb: 'accept-unsigned', seconds: secondsIn(options.for), why: options.reason, ...who() }),
+    );
   await runVerb(node, args);
+}
+
+function secondsIn(duration: string): number {
+  const seconds = Number((tryParseDuration(duration) ?? -1n) / 1_000_000_000n);
+  if (seconds < 0 || seconds > 86_400 || !/\d/.test(duration))
+    throw new CannotRun(`--for=${duration} must be a duration of at most 24h, such as 30m or 1h`);
+  return seconds;
 }
 
 /** The person at the keyboard, as far as the environment shows it; root became root with sudo. */
@@ -67,7 +81,7 @@ function open({ dynamicConfigDir }: DirOption): { dir: string; state: NodeState 
 
 function showStatus(options: DirOption & { output: string }): void {
   const { dir, state } = open(options);
-  const status = readHostStatus(dir, state, host, realFiles);
+  const status = readHostStatus(dir, state, { host, files: realFiles, clock: systemClock });
   const terminal = openTerminal();
   terminal.print(options.output === 'json' ? JSON.stringify(status, null, 2) : asText(status, terminal));
 }
@@ -90,6 +104,7 @@ function asText(status: HostStatus, terminal: Terminal): string {
     ...status.warnings.map((warning): [string, string] => ['warning', warning]),
     ...status.failures.map(({ at, error, cause }): [string, string] => ['failed', `${at}: ${error}: ${cause}`]),
     ['held', held && `since ${held.since}${held.who ? ` by ${held.who}` : ''}: ${held.why}`],
+    ...signingLines(status),
     ['reported', reportedText(status)],
   ];
   return lines
@@ -97,6 +112,18 @@ function asText(status: HostStatus, terminal: Terminal): string {
       value === undefined ? [] : hanging(`${name}:`.padEnd(17) + oneLine(value), terminal, 17),
     )
     .join('\n');
+}
+
+function signingLines({ signing, active }: HostStatus): [string, string][] {
+  if (signing === undefined) return [];
+  const { floor, signers, serial, unsigned } = signing;
+  const lines: [string, string][] = [['signatures', `required${floor > 0 ? `, serials from ${floor} on` : ''}`]];
+  if (active !== 'local config') lines.push(['signed', signers ? `by ${signers.join(', ')}, serial ${serial}` : 'no']);
+  if (unsigned !== undefined) {
+    const { until, who, why } = unsigned;
+    lines.push(['unsigned', `accepted until ${until}${who ? `, by ${who}` : ''}: ${why}`]);
+  }
+  return lines;
 }
 
 function kubeletText({ kubelet, driver }: HostStatus): string {

@@ -7,18 +7,19 @@ import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import pkg from '../../../package.json' with { type: 'json' };
-import { Agent } from '../../agent/agent.js';
-import type { AgentOptions } from '../../agent/agent-options.js';
 import { choose } from '../../agent/choose.js';
+import { type AgentOptions, createAgent } from '../../agent/create-agent.js';
 import { Documents } from '../../agent/documents.js';
 import type { RunCommand } from '../../agent/drivers/command.js';
 import type { KubeletDriver, StartedConfig } from '../../agent/drivers/driver.js';
+import type { Embedding } from '../../agent/drivers/systemd/host-layout.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
 import type { HostFiles } from '../../agent/host-files.js';
 import { stateFilesOnHost } from '../../agent/owed.js';
-import { newCounters, render } from '../../agent/report/metrics.js';
+import { render } from '../../agent/report/metrics.js';
 import { Reporter } from '../../agent/report/reporter.js';
 import { holdRecord } from '../../agent/requests.js';
+import { signingRecord } from '../../agent/signing-record.js';
 import { DocumentFiles, sha256 } from '../../agent/state/checkpoints.js';
 import { NodeState } from '../../agent/state/node-state.js';
 import { NodeConnection } from '../../agent/sync/connect.js';
@@ -27,6 +28,8 @@ import { probeHealthz } from '../../agent/trial/health.js';
 import { trialRecord } from '../../agent/trial/trial.js';
 import { cached, validatedRecord } from '../../agent/validate/cache.js';
 import { describeMachine, localFileOf, localFiles } from '../../agent/validate/host-facts.js';
+import { readTrust, withSignatures } from '../../agent/validate/signatures.js';
+import { type TrustSource, trustFileOnHost } from '../../agent/validate/trust-file.js';
 import type { Validator } from '../../agent/validate/validate.js';
 import { formatRef } from '../../api/config-ref.js';
 import { type Files, realFiles } from '../../atomic-file.js';
@@ -50,6 +53,8 @@ export interface AgentInput<D extends KubeletDriver> {
   divided: DividedCommandLine;
   /** The kubelet's executable and what leads to it. */
   command: string[];
+  /** Set for a kubelet inside k3s, or below RKE2. */
+  embedding?: Embedding | undefined;
   /** Runs programs of the host. */
   run: RunCommand;
   /** Runs the exec plugin of the kubeconfig. Default: as a child of this process. */
@@ -72,13 +77,17 @@ export interface PreparedAgent<D extends KubeletDriver> extends AgentOptions {
   command: string[];
   divided: DividedCommandLine;
   connection: NodeConnection;
+  trustFile: TrustSource;
 }
 
 export function prepareAgent<D extends KubeletDriver>(input: AgentInput<D>): PreparedAgent<D> {
   const { divided, command, run, runPlugin, hostFiles, kubeconfig, nodeName, driver, state, policy, log } = input;
-  const { detach = false } = input;
+  const { embedding, detach = false } = input;
+  // k3s has the kubelet inside, and so has RKE2 as long as its child process has not been seen.
+  const asked = embedding !== undefined && !/kubelet$/.test(command[0] ?? '') ? undefined : command;
   const { options } = divided;
   const clock = systemClock;
+  const trustFile = trustFileOnHost(options.trustFile, realFiles);
   const connection = new NodeConnection({
     kubeconfig: kubeconfig ? resolve(kubeconfig) : '',
     hostnameOverride: nodeName,
@@ -105,11 +114,12 @@ export function prepareAgent<D extends KubeletDriver>(input: AgentInput<D>): Pre
       detach,
     },
     state,
-    documents: nodeDocuments(divided, state),
+    documents: nodeDocuments(divided, state, embedding),
     validator: nodeValidator(
-      { divided, command, run, hostFiles, state, providerID: () => connection.providerID },
+      { divided, command: asked, run, hostFiles, state, providerID: () => connection.providerID },
       policy,
     ),
+    trustFile,
     commandLine: { args: (file) => kubeletArgs(divided, file), shown: divided.shown },
     command,
     divided,
@@ -122,7 +132,6 @@ export function prepareAgent<D extends KubeletDriver>(input: AgentInput<D>): Pre
     }),
     probe: probeHealthz,
     reporter: new Reporter({ state, clock, log, initConfig: options.initConfigDir !== undefined }),
-    counters: newCounters(),
     connect: (signal) => (kubeconfig ? connection.connect(signal) : never(signal)),
     certificateExpired: () => connection.certificateExpired(),
     clock,
@@ -139,8 +148,8 @@ export const trialLimits = ({ options }: DividedCommandLine) => ({
 
 interface NodeValidatorParts {
   divided: DividedCommandLine;
-  /** The kubelet's executable and what leads to it. */
-  command: string[];
+  /** The kubelet's executable and what leads to it. Undefined where it cannot be asked. */
+  command: string[] | undefined;
   run: RunCommand;
   hostFiles: HostFiles;
   state: NodeState;
@@ -192,7 +201,11 @@ function nodeValidator(
   });
 }
 
-function nodeDocuments({ options, values }: DividedCommandLine, state: NodeState): Documents {
+function nodeDocuments(
+  { options, values }: DividedCommandLine,
+  state: NodeState,
+  embedding: Embedding | undefined,
+): Documents {
   const { initConfigDir } = options;
   return new Documents({
     state,
@@ -205,6 +218,7 @@ function nodeDocuments({ options, values }: DividedCommandLine, state: NodeState
       return makeDocument(from);
     },
     version: pkg.version,
+    dropInDir: embedding?.configDir,
   });
 }
 
@@ -220,9 +234,9 @@ export interface LifeOptions {
 }
 
 export async function live(parts: PreparedAgent<KubeletDriver>, options: LifeOptions): Promise<number> {
-  const { divided, connection, clock, log, state, reporter, counters } = parts;
+  const { divided, connection, clock, log, state, reporter } = parts;
   const { signals, stop = new AbortController(), onSignal } = options;
-  const agent = new Agent(parts);
+  const agent = createAgent(parts);
   reporter.listen(createSpareMemory());
   const handleRequest = () => void agent.handleHostRequest().catch((error) => log.error('request failed', { error }));
   signals.handOver((signal) => {
@@ -233,7 +247,12 @@ export async function live(parts: PreparedAgent<KubeletDriver>, options: LifeOpt
   const metricsState = () => {
     const trial = state.read(trialRecord);
     const trialSeconds = trial && trial.healthyMs / 1000;
-    return { report: reporter.report, counters, trialSeconds, held: state.read(holdRecord) !== undefined };
+    return {
+      report: reporter.report,
+      counters: reporter.counters,
+      trialSeconds,
+      held: state.read(holdRecord) !== undefined,
+    };
   };
   const serving = new AbortController();
   serveNodeMetrics({
@@ -279,7 +298,9 @@ export async function describeChoice(
   parts: PreparedAgent<KubeletDriver>,
 ): Promise<{ lines: string[]; started: StartedConfig; code: number }> {
   const { command, driver } = parts;
-  const choice = await choose(parts, new AbortController().signal);
+  const { validator } = parts;
+  const choosing = { ...parts, validator: withSignatures(validator, parts) };
+  const choice = await choose(choosing, new AbortController().signal);
   const lines = [
     `kubelet:  ${command.join(' ')} (${await driver.version()})`,
     `config:   ${formatRef(choice.source, 'log')}`,
@@ -287,9 +308,22 @@ export async function describeChoice(
       ? [`error:    ${choice.error.message}`, `cause:    ${(choice.error.cause as Error | undefined)?.message ?? ''}`]
       : []),
     ...choice.accepted.warnings.map((warning) => `warning:  ${warning}`),
+    ...trustLines(parts),
   ];
   const started = { source: choice.source, file: choice.document.file };
   return { lines, started, code: choice.error ? 1 : 0 };
+}
+
+/** None on a host that never had a trust file. */
+function trustLines({ state, trustFile }: PreparedAgent<KubeletDriver>): string[] {
+  const { path } = trustFile;
+  const found = readTrust(trustFile, state.read(signingRecord) !== undefined);
+  if (found === undefined) return [];
+  if ('problem' in found) return [`trust:    ${found.problem.message}: no other config is accepted`];
+  const { pool, threshold, signers, revoked } = found.trust;
+  const names = [...new Set(signers.flatMap((one) => (revoked.has(one.fingerprint) ? [] : one.principal)))];
+  const about = `${pool === undefined ? 'no pool' : `pool ${pool}`}, ${threshold} of ${names.join(', ')}`;
+  return [`trust:    ${path}: ${about}`];
 }
 
 function never(signal: AbortSignal): Promise<never> {

@@ -7,6 +7,7 @@ import { ProcessDriver, protectFromOom } from '../../agent/drivers/process.js';
 import { ownService, restartComplaint } from '../../agent/drivers/service-manager.js';
 import { type DividedCommandLine, kubeletArgs } from '../../agent/flags.js';
 import { systemHostFiles } from '../../agent/host-files.js';
+import { parseHarm, SyntheticSignals } from '../../agent/observe/synthetic-signals.js';
 import { type Directory, openDirectory } from '../../agent/state/directory.js';
 import type { NodeState } from '../../agent/state/node-state.js';
 import { systemClock } from '../../clock.js';
@@ -14,6 +15,7 @@ import { createLog, type Log } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
 import { systemRandom } from '../../random.js';
 import type { EarlySignals } from './early-signals.js';
+import { hostSignals } from './host-signals.js';
 import { kubeletCommand } from './kubelet-command.js';
 import {
   describeChoice,
@@ -45,11 +47,18 @@ export async function runAgent(divided: DividedCommandLine, signals: EarlySignal
       if (complaint !== undefined) log.warn(complaint);
     }
     if (!protectFromOom()) log.debug('relet is not protected from the OOM killer; that needs root');
-    return await live(parts, {
-      signals,
-      // SIGABRT is from a watchdog that the kubelet did not feed.
-      onSignal: (signal) => (signal === 'SIGABRT' ? driver.abort() : driver.forward(signal)),
-    });
+    const harms = options.kubeletBinary === 'hollow' ? divided.values.get('hollow-worse-if') : undefined;
+    const observed = harms
+      ? new SyntheticSignals(harms.map(parseHarm))
+      : hostSignals({ state: directory.state, bootId: driver.bootId() });
+    return await live(
+      { ...parts, signals: observed },
+      {
+        signals,
+        // SIGABRT is from a watchdog that the kubelet did not feed.
+        onSignal: (signal) => (signal === 'SIGABRT' ? driver.abort() : driver.forward(signal)),
+      },
+    );
   } finally {
     directory.lock.release();
   }

@@ -62,6 +62,8 @@ function awaiting() {
     waves: plannedWaves(decided, rules, nowMs),
     stalled: undefined,
     rejections: [],
+    undone: [],
+    signed: undefined,
     changes: [],
     drains: { drains: [] },
     notShown: 0,
@@ -89,10 +91,28 @@ test('the nodes that follow are named, across a wave without nodes', () => {
   });
 });
 
+test('pods that move with the nodes that follow are listed, those of other waves are not; so is why it would stop again', () => {
+  const { found, ...rest } = awaiting();
+  const drains = {
+    drains: [
+      { node: 'node-1', pods: ['a/old'] },
+      { node: 'node-2', pods: ['a/x', 'a/y'] },
+    ],
+    mayDrain: true,
+  };
+  const stalled = { kind: 'undrainable' as const, message: 'node-2 (a budget)' };
+  const approval = { ...rest, found: { ...found, drains, stalled } };
+  expect(approvalText(approval, room)).toContain('1 node is drained first, 2 pods would move.');
+  expect(approvalObject(approval)).toMatchObject({
+    stalled: { message: 'node-2 (a budget)' },
+    drains: [{ node: 'node-2', pods: ['a/x', 'a/y'] }],
+  });
+});
+
 test('where the nodes may not be listed, their number is shown, and why there is no more', () => {
   const approval = { ...awaiting(), found: { why: 'The nodes and their difference are not shown: forbidden.' } };
   const text = approvalText(approval, room).replace(/\s+/g, ' ');
   expect(text).toContain('4 nodes will change in wave 3.');
   expect(text).toContain('not shown: forbidden.');
-  expect(approvalObject(approval)).toMatchObject({ waves: [{ wave: 3, count: 4 }], nodes: [] });
+  expect(approvalObject(approval)).toMatchObject({ waves: [{ wave: 3, count: 4 }], drains: [], nodes: [] });
 });

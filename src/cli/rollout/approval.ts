@@ -11,8 +11,10 @@ import { planTexts } from '../change/change-to.js';
 import type { Session } from '../session.js';
 import { factLines, type TextRoom } from '../terminal/facts.js';
 import { wrapWords } from '../terminal/terminal.js';
+import { newestAnalysisText } from './analysis-text.js';
 import { planSet, type SetPlan } from './plan-set.js';
-import { nodeObject, waveText } from './plan-text.js';
+import { signersText } from './plan-signatures.js';
+import { nodeObject, problemsObject, signedObject, waveText } from './plan-text.js';
 import { rejectionsText } from './rehearsal-text.js';
 
 export interface Approval {
@@ -55,6 +57,7 @@ export function approvalText({ set, revision, wave, next, found }: Approval, roo
     [
       ['Set', set.metadata.name],
       ['Revision', oneLine(summary === undefined ? revision : `${revision}, ${summary}`)],
+      ['Signed', 'why' in found ? undefined : found.signed && signersText(found.signed)],
       ['Approves', `wave ${wave}. ${nextStopText(next)}`],
     ],
     room,
@@ -64,6 +67,7 @@ export function approvalText({ set, revision, wave, next, found }: Approval, roo
   const changes = changesIn(next, found);
   const sections = [
     facts,
+    newestAnalysisText(set.status ?? {}, room),
     stalled ? room.paint.red(wrapWords(`Warning: it would be stalled: ${oneLine(stalled.message)}`, room)) : '',
     ...wavesIn(next, found).map((one) => waveText(one, drains, room)),
     rejectionsText(found.rejections, room),
@@ -76,8 +80,10 @@ export function approvalText({ set, revision, wave, next, found }: Approval, roo
 const wavesIn = ({ waves }: NextStop, found: SetPlan) =>
   found.waves.filter(({ wave }) => waves.some((one) => one.wave === wave));
 
+const namesIn = (next: NextStop, found: SetPlan) => new Set(wavesIn(next, found).flatMap(({ names }) => names));
+
 function changesIn(next: NextStop, found: SetPlan): SetPlan['changes'] {
-  const names = new Set(wavesIn(next, found).flatMap((wave) => wave.names));
+  const names = namesIn(next, found);
   return found.changes.filter(({ node }) => names.has(node.name));
 }
 
@@ -90,7 +96,20 @@ export function approvalObject({ next, found }: Pick<Approval, 'next' | 'found'>
       return { wave, count, ...(nodes && { nodes }) };
     }),
     skipped: next.skipped,
+    ...(!('why' in found) && found.signed && { signed: signedObject(found.signed) }),
     ...(next.waitsAfter !== undefined && { waitsAfter: next.waitsAfter }),
-    nodes: 'why' in found ? [] : changesIn(next, found).map(nodeObject),
+    ...('why' in found ? { drains: [], nodes: [] } : detailsIn(next, found)),
+  };
+}
+
+function detailsIn(
+  next: NextStop,
+  found: SetPlan,
+): Pick<ApprovalPreview, 'stalled' | 'rejections' | 'drains' | 'nodes'> {
+  const names = namesIn(next, found);
+  return {
+    ...problemsObject(found),
+    drains: found.drains.drains.filter(({ node }) => names.has(node)),
+    nodes: changesIn(next, found).map(nodeObject),
   };
 }

@@ -17,6 +17,7 @@ import { selectorObject, selectorText } from '../../api/selector-object.js';
 import { isConflict } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { newestMinor } from '../../config/model.js';
+import { isOverlay } from '../../config/overlay.js';
 import { FieldWordError, looksLikeSetting } from '../../config/set-field.js';
 import { findConfigMap } from '../../fleet/config-maps.js';
 import { parseStatements, readOverlay, withStatements } from '../../fleet/payload.js';
@@ -31,6 +32,7 @@ import type { AssignOptions } from '../change/assign.js';
 import { confirm } from '../change/change-to.js';
 import type { SetOptions } from '../change/set.js';
 import { type Session, withSession } from '../session.js';
+import { readSetFacts, signedConfig } from '../sign/set.js';
 import { hanging, printError, terminalFor } from '../terminal/terminal.js';
 import { planSet } from './plan-set.js';
 import { planText } from './plan-text.js';
@@ -58,11 +60,16 @@ export const assignAsSet = (word: string, names: string[], options: AssignOption
 export function overlayConfig(
   present: SetConfig | undefined,
   settings: readonly string[],
-  { unset = [] }: Pick<SetOptions, 'unset'>,
+  { unset = [], sign }: Pick<SetOptions, 'unset' | 'sign'>,
 ): SetConfig {
   if (settings.length === 0 && unset.length === 0)
     throw new CannotRun("nothing to set: write FIELD=VALUE, as in 'relet set -l pool=gpu --as-set gpu maxPods=150'");
-  if (present !== undefined && present.overlay === undefined)
+  if (present?.signed !== undefined && sign === undefined)
+    throw new CannotRun(
+      'the config of the set is signed, and this would put one without a signature in its place; --sign KEY signs the new one',
+    );
+  const signedText = present?.signed?.payload;
+  if (present !== undefined && present.overlay === undefined && (signedText === undefined || !isOverlay(signedText)))
     throw new CannotRun('the set has no overlay to build on; edit its spec.config instead');
   try {
     const before = present === undefined ? undefined : payloadOf(present);
@@ -92,7 +99,10 @@ function writeSet(
         );
       const name = setName(options.asSet);
       const present = await findSet(session, name);
-      const set = manifest(name, present, await configFor(session, present), options);
+      const config = await configFor(session, present);
+      const unsigned = manifest(name, present, config, options);
+      // Before the preview, which shows what hosts would say of the signature.
+      const set = options.sign === undefined ? unsigned : await withSignature(session, unsigned, present, options.sign);
       const { terminal } = session;
       const found = await planSet(session, set);
       terminal.print(planText(found, terminal));
@@ -121,6 +131,19 @@ function writeSet(
     },
     terminalFor(options),
   );
+}
+
+async function withSignature(
+  session: Session,
+  set: NodeConfigSet,
+  present: NodeConfigSet | undefined,
+  keyFile: string,
+): Promise<NodeConfigSet> {
+  const payload = payloadOf(set.spec.config);
+  if (payload === undefined) throw new CannotRun('--sign goes with fields; a ConfigMap is signed when it is pushed');
+  const facts = await readSetFacts(session, set, payload);
+  const { signed } = await signedConfig(present?.spec.config ?? {}, payload, { keyFile }, facts);
+  return { ...set, spec: { ...set.spec, config: { signed } } };
 }
 
 function printManifest({ terminal }: Session, { status: _, ...set }: NodeConfigSet, output: string | undefined): void {

@@ -41,6 +41,15 @@ export function historyText(set: NodeConfigSet, nowMs: number, { width }: Pick<T
     { title: 'STARTED', cell: ({ startedAt }) => ageOf(startedAt, nowMs) },
     { title: 'TOOK', cell: (one) => tookText(one) },
     { title: 'OUTCOME', cell: (one) => outcomeText(one, set) },
+    ...(revisions.some(({ signed }) => signed !== undefined)
+      ? [
+          {
+            title: 'SIGNED BY',
+            cell: ({ signed }: SetRevision) => signed?.keys.join(', ') ?? '',
+            gives: 'end' as const,
+          },
+        ]
+      : []),
     { title: 'CHANGE', cell: ({ summary = '' }) => summary, gives: 'end' },
   ];
   const table = tableLines(columns, revisions, width);

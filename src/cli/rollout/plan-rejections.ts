@@ -18,7 +18,7 @@ export async function planRejections(
   payload: string,
   members: readonly SetMember[],
 ): Promise<NodeRejection[]> {
-  const own = members.filter(({ node }) => !belongsToOthers.has(node.blocked?.reason ?? ''));
+  const own = belongingTo(members);
   const subjects = own.length > 0 ? own : members;
   const isWritten = set.spec.config.overlay === undefined;
   if (subjects.length > 0) return rejectionsIn(fleetOf(set, subjects), payload, { isWritten });
@@ -32,6 +32,10 @@ const newest = `v1.${newestMinor}.0`;
 const belongsToOthers: ReadonlySet<string> = new Set(
   [exclusionReasons.otherSet, exclusionReasons.byHand, exclusionReasons.repointed].map(({ reason }) => reason),
 );
+
+/** Also those that are left out for now. */
+export const belongingTo = (members: readonly SetMember[]): SetMember[] =>
+  members.filter(({ node }) => !belongsToOthers.has(node.blocked?.reason ?? ''));
 
 function fleetOf(set: NodeConfigSet, members: readonly SetMember[]): Fleet {
   const nodes = members.map(({ cluster }) => ({ ...cluster, apiVersion: 'v1', kind: 'Node' }));

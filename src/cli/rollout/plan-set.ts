@@ -5,7 +5,7 @@
 import { nodeConfigSource } from '../../api/config-ref.js';
 import { type MeasuredNodeConfig, measured } from '../../api/local-config.js';
 import { nodeConfigs } from '../../api/node-config.js';
-import { isEmptyWave, type NodeConfigSet } from '../../api/node-config-set.js';
+import { isEmptyWave, type NodeConfigSet, type SignedConfig } from '../../api/node-config-set.js';
 import type { KubeObject } from '../../api/object.js';
 import { selectorText } from '../../api/selector-object.js';
 import { CannotRun } from '../../cannot-run.js';
@@ -24,14 +24,17 @@ import { keptNode, sharedLocals } from '../../rollout/cluster-node.js';
 import { remainingMs, reportedTrialMs, usualTrialMs } from '../../rollout/estimate.js';
 import { type ClusterObjects, membersOf } from '../../rollout/members.js';
 import { type Plan, plan, type Stalled } from '../../rollout/plan.js';
-import { desiredRevision, payloadOf } from '../../rollout/revision.js';
-import { InvalidSpec, readRules, type SetRules } from '../../rollout/spec.js';
+import { desiredRevision, payloadOf, setConfigMap } from '../../rollout/revision.js';
+import { signedIn } from '../../rollout/signed-config.js';
+import { readRules, type SetRules } from '../../rollout/spec.js';
+import { InvalidSpec } from '../../rollout/spec-values.js';
 import { stateIn } from '../../rollout/state.js';
 import { statusOf } from '../../rollout/status.js';
 import { type Plan as NodePlan, planChange, readNow } from '../change/plan.js';
 import type { Session } from '../session.js';
 import { type PlannedDrains, planDrains } from './plan-drains.js';
-import { planRejections } from './plan-rejections.js';
+import { belongingTo, planRejections } from './plan-rejections.js';
+import { type PlannedSigners, signatureRejections, signersOf, undoRejections } from './plan-signatures.js';
 import { listSets } from './read-set.js';
 
 export interface PlannedWave {
@@ -54,6 +57,10 @@ export interface SetPlan {
   stalled: Stalled | undefined;
   /** Nodes that would reject the config; equal ones are one entry. */
   rejections: NodeRejection[];
+  /** Nodes that would reject for its signature what an undo returns them to. */
+  undone: NodeRejection[];
+  /** Statement and signatures; undefined where it has none. */
+  signed: PlannedSigners | undefined;
   /** Change of each node. In a large fleet only of the first ones. */
   changes: NodePlan[];
   /** Drains of the nodes that were assessed. */
@@ -79,8 +86,8 @@ export async function planSet(
   { trialMs: given }: { trialMs?: number | undefined } = {},
 ): Promise<SetPlan> {
   const rules = rulesOf(set);
-  const text = await payloadIn(session, set);
-  const desired = desiredRevision(set.metadata.name, text);
+  const { text, signed } = await payloadIn(session, set);
+  const desired = desiredRevision(set.metadata.name, text, signed);
   const claims = await readClaims(session.client, { signal: session.signal });
   const selected = membersOf(set, { ...(await readObjects(session)), claims });
   const reported = reportedTrialMs(selected.map(({ object }) => object));
@@ -92,14 +99,17 @@ export async function planSet(
     turn: () => session.client.clock.sleep(0, session.signal),
   });
   const { problem, members } = await cases.assess(set, { text, desired }, selected);
-  const rejections = await planRejections(set, text, members);
   const nowMs = Date.now();
+  const configMap = setConfigMap(set.metadata.name, text, 1, signed);
+  const own = belongingTo(members);
+  const rejections = [...(await planRejections(set, text, members)), ...signatureRejections(configMap, own, nowMs)];
   const input = { set: set.metadata.name, rules, state: stateIn(set.status), desired, nowMs };
   const decided = plan({ ...input, problem, nodes: members.map(({ node }) => node) });
   const waves = plannedWaves(decided, rules, nowMs);
   const names = waves.flatMap((wave) => wave.names);
   const now = await readNow(session, await configured(session, set, names.slice(0, mostRead)));
   const target = { kind: 'stored' as const, source: nodeConfigSource(desired.source(1)), text };
+  const undone = await undoRejections(session, { set, revision: desired.revision, configMap, members: own, nowMs });
   const changes =
     problem?.kind === 'invalidConfig'
       ? []
@@ -115,6 +125,8 @@ export async function planSet(
     waves,
     stalled: problem ?? stalledByDrains(drains, rules) ?? stalledIn(decided),
     rejections,
+    undone,
+    signed: signed && signersOf(configMap, desired, own),
     drains,
     changes,
     notShown: Math.max(0, names.length - mostRead),
@@ -140,12 +152,18 @@ function rulesOf(set: NodeConfigSet): SetRules {
   }
 }
 
-async function payloadIn(session: Session, { spec: { config }, metadata }: NodeConfigSet): Promise<string> {
+async function payloadIn(
+  session: Session,
+  { spec: { config }, metadata }: NodeConfigSet,
+): Promise<{ text: string; signed: SignedConfig | undefined }> {
   const own = payloadOf(config);
-  if (own !== undefined) return own;
+  if (own !== undefined) return { text: own, signed: config.signed };
   if (config.configMap === undefined)
-    throw new CannotRun(`the set ${metadata.name} has no config: write overlay, whole or configMap under spec.config`);
-  return (await readPayload(session, config.configMap)).text;
+    throw new CannotRun(
+      `the set ${metadata.name} has no config: write overlay, whole, configMap or signed under spec.config`,
+    );
+  const { text, configMap } = await readPayload(session, config.configMap);
+  return { text, signed: signedIn(configMap, text) };
 }
 
 /** As the controller has them in its cache. Equal local configs are one object. */

@@ -41,6 +41,8 @@ function planned(nodes: SetNode[], more: Partial<SetPlan> = {}): SetPlan {
     waves: plannedWaves(decided, rules, nowMs),
     stalled: undefined,
     rejections: [],
+    undone: [],
+    signed: undefined,
     changes: [],
     drains: { drains: [] },
     notShown: 0,

@@ -1,16 +1,21 @@
 /** Text of a plan, for a person before the set is applied. Pure. */
 import { setNoteReasons, setStalledReasons } from '../../api/condition-reasons.js';
+import { mostObserved } from '../../api/node-config-set.js';
 import { selectorText } from '../../api/selector-object.js';
 import { shortDuration } from '../../go/short-duration.js';
-import type { RolloutPlan, RolloutPlanNode } from '../../rollout/plan-output.js';
-import { selfSetLabels } from '../../rollout/spec.js';
+import { powerOf } from '../../rollout/analysis/power.js';
+import type { PlannedSignatures, RolloutPlan, RolloutPlanNode } from '../../rollout/plan-output.js';
+import { readRules, selfSetLabels } from '../../rollout/spec.js';
 import { oneLine } from '../../visible-text.js';
 import { planTexts } from '../change/change-to.js';
 import type { Plan as NodePlan } from '../change/plan.js';
+import { statementText } from '../sign/statement.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
 import { wrapWords } from '../terminal/terminal.js';
+import { powerText } from './analysis-text.js';
 import type { PlannedDrain, PlannedDrains } from './plan-drains.js';
 import type { PlannedWave, SetPlan } from './plan-set.js';
+import { signersText } from './plan-signatures.js';
 import { rejectionsText } from './rehearsal-text.js';
 
 /** `isWide`: with every name. */
@@ -21,6 +26,7 @@ export function planText(found: SetPlan, terminal: TextRoom, { isWide = false } 
   const facts: [string, string | undefined][] = [
     ['Set', set.metadata.name],
     ['Revision', `${found.revision}, ${oneLine(found.summary)}`],
+    ['Signed', found.signed && signersText(found.signed)],
     ['Nodes', nodesLine(found)],
     ['Outcome', outcomeText(found, terminal)],
     ['Drains', drainsLine(found)],
@@ -33,6 +39,7 @@ export function planText(found: SetPlan, terminal: TextRoom, { isWide = false } 
     ...found.waves
       .filter(({ names, isEmpty }) => names.length > 0 || isEmpty)
       .map((wave) => waveText(wave, found.drains, terminal, { isWide })),
+    analysisText(found, terminal),
     nodesText(
       'Cannot be drained as things are',
       undrainable.slice(0, 10).map(({ node, undrainable: why = '' }) => ({ name: node, reason: why })),
@@ -40,6 +47,7 @@ export function planText(found: SetPlan, terminal: TextRoom, { isWide = false } 
       terminal,
     ),
     rejectionsText(found.rejections, terminal),
+    found.undone.length > 0 ? wrapWords(`Warning: ${undoneText(found.undone)}`, terminal) : '',
     ...planTexts(changes, terminal).map((text) => text.trimEnd()),
     notShown > 0
       ? wrapWords(
@@ -60,6 +68,18 @@ export function planText(found: SetPlan, terminal: TextRoom, { isWide = false } 
   if (labels.length > 0) sections.push(wrapWords(`Warning: ${selectorWarning(labels)}`, terminal));
   if (selected === 0) sections.push('No node matches the selector.');
   return sections.filter((text) => text !== '').join('\n\n');
+}
+
+/** By which signals and controls the waves are compared, and what that can notice. */
+function analysisText({ set, waves }: SetPlan, terminal: TextRoom): string {
+  const { analysis } = readRules(set.spec);
+  if (analysis === undefined) return '';
+  const names = analysis.signals.map(({ name }) => name).join(', ');
+  const what = `Analysis: the first ${mostObserved} nodes of each wave are compared with at most ${analysis.controls} nodes of the set that do not have the change yet, in windows of ${shortDuration(analysis.windowMs)}, by ${names}. Worse: ${analysis.onWorse}; cannot tell: ${analysis.onCannotTell}.`;
+  const sizes = waves.map((wave) => wave.names.length);
+  return [wrapWords(what, terminal), powerText(powerOf(analysis, sizes, set.status ?? {}), terminal)]
+    .filter((text) => text !== '')
+    .join('\n');
 }
 
 /** As the condition SelectorWarning of the set. */
@@ -92,6 +112,10 @@ function outcomeText({ stalled, rejections, waves, decided }: SetPlan, { paint }
   const skipped = empty === 0 ? '' : `, ${empty} of them without nodes`;
   return paint.green(`would be rolled out in ${own + empty} ${own + empty === 1 ? 'wave' : 'waves'}${skipped}`);
 }
+
+/** Before anything is written: what is signed later cannot be taken back from them. */
+const undoneText = (undone: SetPlan['undone']): string =>
+  `an undo would be rejected by ${rejectingText(undone)}: ${oneLine(undone[0]!.message)}.`;
 
 /** `3 nodes (StartWouldFail)`. */
 function rejectingText(rejections: SetPlan['rejections']): string {
@@ -163,8 +187,12 @@ export function waveText(
 
 /** For programs, with all names; docs/cli.md describes it. */
 export function planObject(found: SetPlan): RolloutPlan {
-  const { set, revision, summary, waves, stalled, decided, changes, expectedMs } = found;
+  const { set, revision, summary, waves, decided, changes, expectedMs } = found;
   const labels = selfSetLabels(set.spec.selector);
+  const warnings = [
+    ...(labels.length > 0 ? [selectorWarning(labels)] : []),
+    ...(found.undone.length > 0 ? [undoneText(found.undone)] : []),
+  ];
   return {
     apiVersion: 'cli.relet.dev/v1',
     kind: 'RolloutPlan',
@@ -173,8 +201,8 @@ export function planObject(found: SetPlan): RolloutPlan {
     summary,
     selected: decided.survey.phases.size,
     excluded: decided.survey.excluded.map(({ node, exclusion }) => ({ name: node.name, ...exclusion })),
-    ...(stalled && { stalled: { reason: setStalledReasons[stalled.kind].reason, message: stalled.message } }),
-    ...(found.rejections.length > 0 && { rejections: found.rejections }),
+    ...problemsObject(found),
+    ...(found.signed && { signed: signedObject(found.signed) }),
     waves: waves.map(({ wave, names, soakMs, approve, isEmpty }) => ({
       wave,
       nodes: names,
@@ -186,9 +214,21 @@ export function planObject(found: SetPlan): RolloutPlan {
     trialSeconds: Math.round(found.trial.ms / 1000),
     drains: found.drains.drains,
     nodes: changes.map(nodeObject),
-    ...(labels.length > 0 && { warnings: [selectorWarning(labels)] }),
+    ...(warnings.length > 0 && { warnings }),
   };
 }
+
+/** Why it would not be rolled out. */
+export const problemsObject = ({ stalled, rejections }: SetPlan): Pick<RolloutPlan, 'stalled' | 'rejections'> => ({
+  ...(stalled && { stalled: { reason: setStalledReasons[stalled.kind].reason, message: stalled.message } }),
+  ...(rejections.length > 0 && { rejections }),
+});
+
+export const signedObject = ({ keys, signers, statement }: NonNullable<SetPlan['signed']>): PlannedSignatures => ({
+  keys,
+  ...(signers.length > 0 && { signers }),
+  ...(statement && { statement: statementText(statement) }),
+});
 
 export function nodeObject({ node, preview, needs = [], notes, warnings }: NodePlan): RolloutPlanNode {
   const known = {

@@ -8,6 +8,7 @@ import { list } from '../../rollout/sentences.js';
 import { oneLine } from '../../visible-text.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
 import { type Column, tableLines } from '../terminal/output.js';
+import { newestAnalysisText, powerText } from './analysis-text.js';
 
 /** `01:10:05` after the set was applied. */
 export function stamp(seconds: number): string {
@@ -44,6 +45,8 @@ export function rehearsalText(rehearsal: Rehearsal, room: TextRoom): string {
     rehearsal.waves.length === 0 || rehearsal.story.length === 0
       ? ''
       : tableLines(waveColumns, rehearsal.waves, room.width).join('\n'),
+    powerText(rehearsal.power, room),
+    newestAnalysisText(rehearsal.status, room),
     rejectionsText(rehearsal.rejections, room),
     nodesText('Failed', failed.slice(0, 10), rehearsal.nodes.failed, room),
     nodesText('Not changed for now', rehearsal.excluded, rehearsal.nodes.excluded, room),

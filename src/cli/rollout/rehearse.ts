@@ -10,6 +10,7 @@ import { CannotRun } from '../../cannot-run.js';
 import { rfc3339 } from '../../clock.js';
 import type { Chosen } from '../../rehearsal/faults.js';
 import { readManifests } from '../../rehearsal/manifests.js';
+import type { Harm } from '../../rehearsal/observations.js';
 import { type RehearsalRun, rehearse } from '../../rehearsal/rehearse.js';
 import { findRejections } from '../../rehearsal/rejections.js';
 import { type Rehearsal, reportOf } from '../../rehearsal/report.js';
@@ -32,6 +33,7 @@ export interface RehearseOptions extends InputOptions {
   notReady?: Chosen;
   controllerCrashes?: boolean;
   apiOutages?: boolean;
+  worse?: Harm[];
   /** Milliseconds. */
   until: number;
   trial?: number;
@@ -52,6 +54,8 @@ export async function rehearseVerb(word: string, options: RehearseOptions): Prom
     throw new CannotRun('--html shows one rehearsal; leave --seeds out, and name one with --seed');
   if (options.html !== undefined) checkWritable(options.html);
   const input = await readInput(word, options);
+  if (options.worse !== undefined && input.set.spec.strategy?.analysis === undefined)
+    throw new CannotRun('--worse is noticed only by a set with strategy.analysis');
   // Errors are thrown and caught by the thousand, and nobody reads where.
   Error.stackTraceLimit = 0;
   const hasTimes = (input.set.spec.strategy?.windows ?? []).length > 0 || input.isFromCluster;
@@ -133,13 +137,13 @@ const exitCodes: Record<Rehearsal['outcome'], number> = { complete: 0, stopped: 
 
 function parametersOf(
   { set, fleet }: RehearsalInput,
-  { fail, slow, notReady, controllerCrashes, apiOutages, until, trial, approveAfter }: RehearseOptions,
+  { fail, slow, notReady, controllerCrashes, apiOutages, worse, until, trial, approveAfter }: RehearseOptions,
 ) {
   const parts = ['base', 'guards', 'kube-system', ...(fleet.mayDrain ? ['drain'] : [])];
   return {
     set,
     fleet,
-    faults: { fail, slow, notReady, controllerCrashes, apiOutages },
+    faults: { fail, slow, notReady, controllerCrashes, apiOutages, worse },
     manifests: parts.flatMap((part) => readManifests(join(deployDir(), part))),
     trialMs: trial ?? fleet.trialMs ?? usualTrialMs,
     approveAfterMs: approveAfter,

@@ -20,8 +20,9 @@ import { type ChangeOptions, isDryRun } from '../change/change.js';
 import { confirm } from '../change/change-to.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { type Session, whoAmI, withSession } from '../session.js';
-import { hanging, terminalFor } from '../terminal/terminal.js';
+import { hanging, printError, terminalFor } from '../terminal/terminal.js';
 import { approvalObject, approvalText, readApproval } from './approval.js';
+import { undoWarning } from './plan-signatures.js';
 import { readSet, setName } from './read-set.js';
 import { printResult, type ResultOutput, type RolloutResult } from './result.js';
 
@@ -100,6 +101,8 @@ const request = (word: string, action: RolloutAction, options: RequestOptions): 
     const revision = requestedRevision(set, action, options.revision);
     const question = questions[action]?.(revision, status);
     const isPreview = isDryRun(options);
+    const warning = action === 'Undo' ? await undoWarning(session, set) : undefined;
+    if (warning !== undefined) printError(`relet: warning: ${warning}`);
     if (question !== undefined && !isPreview && !(await confirm(session, `${name}: ${question}`, options.yes)))
       return declined(session);
     if (options.dryRun !== 'client') {
@@ -107,7 +110,7 @@ const request = (word: string, action: RolloutAction, options: RequestOptions): 
       const asked = { action, revision, by, why: options.why ?? null, at: rfc3339(Date.now()) };
       await patchRollout(session, name, { request: asked }, { dryRun: isPreview });
     }
-    const result = { set: name, verb: action.toLowerCase(), revision };
+    const result = { set: name, verb: action.toLowerCase(), revision, ...(warning && { warnings: [warning] }) };
     const done = `${isPreview ? 'would be' : 'is being'} ${results[action](status)}`;
     finish(session, options, { ...result, ...(isPreview && { dryRun: true }), done });
   });

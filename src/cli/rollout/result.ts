@@ -9,6 +9,8 @@ export interface RolloutResult {
   revision?: string;
   wave?: number;
   nodes?: string[];
+  /** Keys whose signatures it has. */
+  signed?: string[];
   dryRun?: true;
   /** Consequences of an approval; only in a dry run. */
   approval?: ApprovalPreview;

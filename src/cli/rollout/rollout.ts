@@ -1,5 +1,7 @@
 /** `relet rollout`: the rollouts of sets (NodeConfigSet). The verbs of `kubectl rollout`, and those that a rollout in waves needs. */
 import { type Command, Option } from 'commander';
+import { isSignalName, signals } from '../../api/signals.js';
+import type { Harm } from '../../rehearsal/observations.js';
 import {
   addConnectionFlags,
   dryRunOption,
@@ -14,6 +16,7 @@ import {
   verb,
   withExamples,
 } from '../command-line.js';
+import { addStatementOptions, keyFileOption } from '../sign/options.js';
 
 export const run = (args: string[]): Promise<void> => runVerb(rolloutVerb(), fillIn(args, presets));
 
@@ -59,6 +62,11 @@ export function rolloutVerb(): Command {
     .addOption(shown())
     .action(async (set, options) => (await import('./history.js')).history(set, options));
 
+  add('analyze', 'Show how the nodes of each wave did, compared with nodes without the change')
+    .argument('<SET>', 'name of a set with strategy.analysis')
+    .addOption(shown())
+    .action(async (set, options) => (await import('./analyze.js')).analyze(set, options));
+
   withExamples(
     add('plan', 'Preview what a set would do: waves, difference, impact, duration. Changes nothing')
       .argument('<FILE|SET>', "manifest of a NodeConfigSet ('-' is standard input), or a set in the cluster")
@@ -87,6 +95,7 @@ export function rolloutVerb(): Command {
       .option('--fail <NODES>', 'the new config fails on: 2%, 3, or names with commas', parseChosen)
       .option('--slow <NODES>', 'kubelets that take 30 to 50 s to be healthy', parseChosen)
       .option('--not-ready <NODES>', 'nodes that are not Ready', parseChosen)
+      .option('--worse <SIGNAL=FACTOR[@N%]>', 'nodes with the change do worse: podStartSeconds=1.5@30%', parseHarm)
       .option('--controller-crashes', 'kill the controller every 5 to 25 minutes')
       .option('--api-outages', 'take the API server away every 5 to 25 minutes')
       .addOption(new Option('--trial <TIME>', 'how long a trial takes (default: as nodes report)').argParser(parseTime))
@@ -164,6 +173,23 @@ export function rolloutVerb(): Command {
     .action(async (set, options) => (await import('./requests.js')).undo(set, options));
 
   withExamples(
+    addStatementOptions(
+      add('sign', 'Sign the config of a set, in its manifest or in the cluster; adds to signatures that are there')
+        .argument('<FILE|SET>', 'manifest of a NodeConfigSet, which is written again, or a set in the cluster')
+        .requiredOption(...keyFileOption),
+    )
+      .addOption(result())
+      .action(async (word, options) => (await import('./sign.js')).signSet(word, options)),
+    [
+      [
+        'relet rollout sign set.yaml -f ~/.ssh/id_ed25519_sk --pools gpu',
+        'before it is committed; then the next person',
+      ],
+      ['relet rollout sign gpu -f ~/.ssh/id_ed25519_sk --not-after 2160h', 'renews it; no kubelet restarts'],
+    ],
+  );
+
+  withExamples(
     add('adopt', 'Give nodes to a set that were assigned their config by hand or by an earlier relet')
       .argument('<SET>', 'name of a set')
       .argument('[NODE...]', 'nodes; all that the set selects when left out')
@@ -194,6 +220,16 @@ function parseChosen(text: string): number | string | string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.every((name) => /^[a-z0-9][a-z0-9.-]*$/.test(name))) return names;
   throw new InvalidArgumentError('Must be a percentage such as 2%, a number of nodes, or names with commas.');
+}
+
+/** Several times. */
+function parseHarm(text: string, before: Harm[] = []): Harm[] {
+  const [, signal = '', factor, percent = '100'] = /^(\w+)=(\d+(?:\.\d+)?)(?:@(\d{1,3})%)?$/.exec(text) ?? [];
+  if (factor === undefined || Number(percent) > 100)
+    throw new InvalidArgumentError('Write it as podStartSeconds=1.5, or podStartSeconds=1.5@30%.');
+  if (!isSignalName(signal))
+    throw new InvalidArgumentError(`'${signal}' is not a signal; signals are ${Object.keys(signals).join(', ')}.`);
+  return [...before, { signal, factor: Number(factor), share: Number(percent) / 100 }];
 }
 
 function parseDate(text: string): number {

@@ -26,6 +26,7 @@ import { oneLine } from '../../visible-text.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
 import { type Column, tableLines } from '../terminal/output.js';
 import { type Paint, wrapWords } from '../terminal/terminal.js';
+import { newestAnalysisText } from './analysis-text.js';
 
 export interface StatusTextOptions {
   terminal: TextRoom;
@@ -62,6 +63,7 @@ export function statusText(set: NodeConfigSet, options: StatusTextOptions): stri
     waveOfFailures(status) === undefined
       ? nodesText('Nodes in trouble', status.failedSamples, status.failedNodes, terminal)
       : '',
+    newestAnalysisText(status, terminal),
     nodesText('Not changed for now', status.excluded, status.excludedNodes, terminal),
   ];
   return sections.filter((text) => text !== '').join('\n\n');

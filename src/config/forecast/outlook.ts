@@ -34,6 +34,11 @@ export class Outlook {
     this.findings.push({ severity: 'error', source: 'relet', path, message: `${why}; ${remedy}`, starvesHost: true });
   }
 
+  /** This kubelet would start, and crash later. */
+  crashes(path: string, message: string): void {
+    this.findings.push({ severity: 'error', source: 'relet', path, message });
+  }
+
   /** The quantity in a text that the kubelet reads only at start; undefined when it cannot, which is reported. */
   quantity(path: string, value: string, remedy: string): Quantity | undefined {
     const quantity = readQuantity(value);

@@ -19,9 +19,10 @@ export function forecastReservations(outlook: Outlook): void {
 
 /** reservedSystemCPUs replaces what both maps say of cpu, before they are read. */
 function reservedIn(view: ConfigView, map: 'kubeReserved' | 'systemReserved'): Record<string, unknown> {
-  const { cpu, ...others } = view.map(map);
-  if (reservedCPUs(view).length > 0) return others;
-  return cpu === undefined ? others : { cpu, ...others };
+  const reserved = view.map(map);
+  if (reservedCPUs(view).length === 0) return reserved;
+  const { cpu: _, ...others } = reserved;
+  return others;
 }
 
 function forecastReserved(outlook: Outlook, map: string, name: string, value: string): void {

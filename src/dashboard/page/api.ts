@@ -55,7 +55,9 @@ async function request<T>(path: string, init: RequestInit): Promise<T> {
 async function answered(path: string, init: RequestInit): Promise<Response> {
   let answer: Response;
   try {
-    answer = await fetch(apiUrl(path), { ...init, credentials: 'same-origin' });
+    // A proxy in front answers a program that asks for JSON with 401, or with a redirect to its login, which only a whole page can follow.
+    const headers = { ...init.headers, accept: 'application/json' };
+    answer = await fetch(apiUrl(path), { ...init, headers, credentials: 'same-origin', redirect: 'manual' });
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new ApiFailure(
@@ -66,6 +68,10 @@ async function answered(path: string, init: RequestInit): Promise<Response> {
     );
   }
   if (answer.ok) return answer;
+  if (answer.type === 'opaqueredirect') {
+    loggedOut.value = true;
+    throw new ApiFailure(401, 'ProxyLogin', 'The proxy in front of this page asks for a login.');
+  }
   if (answer.status === 401) loggedOut.value = true;
   const failure = await failureOf(answer);
   if (failure.reason !== 'CSRFTokenMissing') throw failure;

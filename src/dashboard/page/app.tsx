@@ -21,7 +21,7 @@ import { logout, me, retrySession, sessionFailure } from './session.js';
 import { NewSetPage } from './sets/new-set-page.js';
 import { SetPage } from './sets/set-page.js';
 import { SetsPage } from './sets/sets-page.js';
-import { connection } from './stream.js';
+import { connection, type Connection as State } from './stream.js';
 import { chooseTheme, type Theme, theme, themes } from './theme.js';
 
 interface Destination {
@@ -62,7 +62,7 @@ export function App() {
       </button>
       <Header />
       <StaleBanner />
-      <main id="main" tabIndex={-1}>
+      <main id="main" tabIndex={-1} class={isOld(connection.value) ? 'is-old' : ''}>
         <Page />
       </main>
     </>,
@@ -184,10 +184,13 @@ function Connection() {
   return <span class={`connection ${state.kind}`}>{age ?? state.kind}</span>;
 }
 
+type Old = Extract<State, { why: string }>;
+const isOld = (state: State): state is Old => 'why' in state;
+
 /** Old data looks like new data, so the page says which it is, and since when. */
 function StaleBanner() {
   const state = connection.value;
-  if (state.kind !== 'stale' && state.kind !== 'rejected') return null;
+  if (!isOld(state)) return null;
   const { sinceMs } = state;
   return (
     <div class="banner" role="alert">

@@ -1,13 +1,38 @@
-/** The login: a token of the cluster. The server keeps it for this session only, and acts as its owner. */
+/** The login: a token of the cluster, which the server keeps for this session only, or that of a proxy in front. */
 import { useState } from 'preact/hooks';
 import type { ApiFailure } from './api.js';
 import { Button } from './parts/button.js';
 import { CopyCommand } from './parts/copy-command.js';
 import { ErrorPanel } from './parts/panels.js';
 import { asFailure } from './resource.js';
-import { login, sessionFailure } from './session.js';
+import { login, me, sessionFailure } from './session.js';
 
 export function LoginPage() {
+  const isProxy = me.value?.login === 'proxy' || sessionFailure.value?.reason.startsWith('Proxy');
+  return isProxy ? <ProxyLogin /> : <TokenLogin />;
+}
+
+/** The proxy asks for the login when a page is loaded. */
+function ProxyLogin() {
+  const failure = sessionFailure.value;
+  return (
+    <main class="login">
+      <h1 tabIndex={-1}>Log in again</h1>
+      {failure?.reason === 'ProxyTokenRefused' ? (
+        <ErrorPanel failure={failure} />
+      ) : (
+        <p>The proxy in front of this page logs you in. That login has ended.</p>
+      )}
+      <div class="buttons">
+        <Button kind="primary" onClick={() => location.reload()}>
+          Log in
+        </Button>
+      </div>
+    </main>
+  );
+}
+
+function TokenLogin() {
   const [token, setToken] = useState('');
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<ApiFailure>();

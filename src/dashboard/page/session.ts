@@ -47,7 +47,11 @@ async function readMe(): Promise<void> {
     if (isNew) openStream();
   } catch (error) {
     const failure = asFailure(error);
-    if (failure.status === 401) return;
+    if (failure.status === 401) {
+      // The login itself is what is asked for; any other reason is why the one before it failed.
+      if (failure.reason !== 'LoginNeeded') sessionFailure.value = failure;
+      return;
+    }
     if (me.value === undefined || loggedOut.value) sessionFailure.value = failure;
     else notify('failed', `Your permissions could not be read again: ${failure.message}`);
   }

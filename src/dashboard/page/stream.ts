@@ -116,7 +116,11 @@ function onVisibility(): void {
 /** An EventSource shows neither why it failed nor whose session it has: this request does, and ends at the login where the session is over. */
 async function reopen(): Promise<void> {
   isPaused = false;
-  await get('me', AbortSignal.timeout(silentMs)).catch(() => undefined);
+  // A proxy may have opened another session meanwhile, with other rights.
+  await get('me', AbortSignal.timeout(silentMs)).then(
+    () => accessVersion.value++,
+    () => undefined,
+  );
   if (!loggedOut.value && source !== undefined && !isPaused) openStream();
 }
 

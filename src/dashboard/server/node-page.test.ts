@@ -1,7 +1,7 @@
 /** The buttons of a node, and the commands that they show. */
 import { describe, expect, test } from 'vitest';
 import { configuredNode } from '../../../test/configured-node.js';
-import { nodeActions } from './node-page.js';
+import { nodeActions, sourceOf } from './node-page.js';
 
 describe('undo of a node', () => {
   const ref = (name: string) => `relet-system/${name}/kubelet`;
@@ -31,4 +31,13 @@ describe('undo of a node', () => {
   test('names the newest revision where the node was changed without relet since', () => {
     expect(undoOf([change(2, 'local', ref('c'))])).toMatchObject({ command: 'relet undo node-1 --to 2' });
   });
+});
+
+test('a node whose agent has never reported is not said to run its local config', () => {
+  const sources = (reports: boolean) =>
+    (['assigned', 'active', 'lastKnownGood', 'effective', 'local'] as const).map((which) =>
+      sourceOf(configuredNode('node-1', { reports }), which),
+    );
+  expect(sources(false)).toEqual(['local', 'unknown', 'unknown', 'unknown', 'local']);
+  expect(sources(true)).toEqual(['local', 'local', 'local', 'local', 'local']);
 });

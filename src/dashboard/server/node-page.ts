@@ -12,12 +12,12 @@ import { readPayload } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { minorOf, nodeConfigReader } from '../../fleet/node-configs.js';
 import { type DocumentName, documentChanges, documentNames, nodeDocument } from '../../fleet/node-documents.js';
-import { causeOfError, configEvents, readNodeFacts } from '../../fleet/node-facts.js';
+import { configEvents, readNodeFacts } from '../../fleet/node-facts.js';
 import { entryBy, historyOf, resultSentence, type ShownEntry } from '../../fleet/node-history.js';
 import { documentOf } from '../../fleet/payload.js';
 import { summarize } from '../../fleet/preview.js';
 import { readSets } from '../../fleet/read-sets.js';
-import { holdText, owedText, stateSentence, troubleOf } from '../../fleet/state-text.js';
+import { holdText, owedText, signingText, stateSentence, troubleOf } from '../../fleet/state-text.js';
 import { outdatedBy } from '../../rollout/target.js';
 import { oneLine } from '../../visible-text.js';
 import type { ConfigDiff, ConfigDocument, ConfigName, NodeDetails, NodeVerb } from '../wire.js';
@@ -32,16 +32,15 @@ type Cluster = Parameters<typeof nodeDocument>[0];
 export async function nodeDetails(reader: Reader, name: string): Promise<NodeDetails> {
   const { references, may, signal } = reader;
   const node = await references.get(name, { signal });
-  const [configs, events, cause, sets] = await Promise.all([
+  const [configs, events, sets] = await Promise.all([
     readConfigs(reader, node),
     configEvents(reader, name),
-    causeOfError(reader, node),
     readSets(reader),
   ]);
   const { error, reason } = troubleOf(node);
   const known = { nowMs: reader.nowMs, isOutdated: outdatedBy(sets) };
   const sentence = stateSentence(node, known.nowMs);
-  const { unitNotice, upgradeRisk, bootRisk } = node;
+  const { cause, unitNotice, upgradeRisk, bootRisk } = node;
   return {
     row: rowOf(node, known),
     labels: node.labels,
@@ -54,6 +53,7 @@ export async function nodeDetails(reader: Reader, name: string): Promise<NodeDet
     ...(node.held && { held: node.held }),
     ...(node.hold && { hold: holdText(node.hold).slice('held '.length) }),
     ...(node.owed && { owed: { text: owedText(node.owed, node.owed.left), since: node.owed.at } }),
+    ...(node.signing && { signed: signingText(node.signing) }),
     notices: [unitNotice, upgradeRisk, bootRisk].filter((one) => one !== undefined),
     pinnedByFlags: node.pinnedByFlags ?? [],
     warnings: node.warnings,
@@ -107,6 +107,8 @@ async function readConfigs(cluster: Cluster, node: ConfiguredNode): Promise<Reco
   const entries = await Promise.all(
     documentNames.map(async (which): Promise<[ConfigName, ConfigDocument]> => {
       const source = sourceOf(node, which);
+      if (source === unknown && which !== 'effective')
+        return [which, { source, problem: 'No agent has ever reported.' }];
       try {
         const { text } = await nodeDocument(cluster, node, which);
         return [which, { source, text, isOverlay: isOverlay(text) }];
@@ -118,8 +120,12 @@ async function readConfigs(cluster: Cluster, node: ConfiguredNode): Promise<Reco
   return Object.fromEntries(entries) as Record<ConfigName, ConfigDocument>;
 }
 
-function sourceOf({ status, configSource }: ConfiguredNode, which: DocumentName): string {
+const unknown = 'unknown';
+
+/** A node that has never reported: only what it should run is known. */
+export function sourceOf({ status, configSource, reports }: ConfiguredNode, which: DocumentName): string {
   if (which === 'local') return 'local';
+  if (!reports && which !== 'assigned') return unknown;
   const source = which === 'effective' ? status.active : status[which];
   return formatRef(refOf(source ?? (which === 'assigned' ? configSource : undefined)), 'short');
 }

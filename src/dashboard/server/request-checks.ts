@@ -4,6 +4,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { BlockList, isIP } from 'node:net';
 
 /** A name without its port; the brackets of an IPv6 address stay. */
 export const hostName = (host: string): string => host.replace(/:\d+$/, '').toLowerCase();
@@ -22,6 +23,27 @@ export function isAllowedHost(
   const name = hostName(host);
   if (allowed.includes(name)) return true;
   return isLoopback ? loopbackNames.has(name) : allowed.length === 0;
+}
+
+/** Addresses and networks such as 10.0.0.0/8. Undefined: one of them is not such. */
+export function proxiesOf(list: readonly string[]): BlockList | undefined {
+  const proxies = new BlockList();
+  for (const one of list) {
+    const [address = '', prefix, ...more] = one.split('/');
+    const version = isIP(address);
+    const most = version === 4 ? 32 : 128;
+    const bits = prefix === undefined ? most : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
+    if (version === 0 || !(bits <= most) || more.length > 0) return undefined;
+    proxies.addSubnet(address, bits, version === 4 ? 'ipv4' : 'ipv6');
+  }
+  return proxies;
+}
+
+/** An IPv4 peer of a socket for both kinds is written as IPv6. */
+export function isProxy(proxies: BlockList, peer = ''): boolean {
+  const address = peer.replace(/^::ffff:/, '');
+  const version = isIP(address);
+  return version !== 0 && proxies.check(address, version === 4 ? 'ipv4' : 'ipv6');
 }
 
 /** Sec-Fetch-Site where the browser sends it; else the Origin, which must be of this very host. A program sends neither. */

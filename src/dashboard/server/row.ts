@@ -1,13 +1,14 @@
 /** One node of the fleet as a row, and one set as a summary. Short: there may be 15,000 of them. Pure. */
-import { setProgressReasons } from '../../api/condition-reasons.js';
+import { setProgressReasons, setStalledReasons } from '../../api/condition-reasons.js';
 import { refOf } from '../../api/config-ref.js';
 import type { Budget, NodeConfigSet } from '../../api/node-config-set.js';
 import { agentPresence } from '../../fleet/agent-presence.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { configuredAt, isHeld, type Known, nodeState, troubleOf } from '../../fleet/state-text.js';
 import { assess, completionText, waitingWave } from '../../rollout/assessment.js';
-import { leftMs } from '../../rollout/estimate.js';
+import { leftMs, soakMs } from '../../rollout/estimate.js';
 import { nextStopText, untilNextStop } from '../../rollout/next-stop.js';
+import { newestStep } from '../../rollout/steps.js';
 import { shorten } from '../../shorten.js';
 import { oneLine } from '../../visible-text.js';
 import type { BudgetUse, Row, SetFailure, SetSummary } from '../wire.js';
@@ -78,12 +79,30 @@ export function summaryOf(set: NodeConfigSet, nowMs: number, nodes: KnownNodes =
     summary: text(revision?.summary),
     startedAt: timeOf(revision?.startedAt),
     endedAt: timeOf(revision?.endedAt),
+    since: 'reason' in assessment ? sinceOf(set, assessment.reason) : 0,
     expectedEndAt: left === undefined ? 0 : Math.round(nowMs + left),
     failures: failuresOf(set, nodes),
     ...(assessment.kind === 'progressing' &&
       assessment.reason === setProgressReasons.approval.reason && { approval: approvalIn(set) }),
     budgets: { ...budget('unavailable', status.unavailable), ...budget('failed', status.failed) },
   };
+}
+
+function sinceOf({ spec, status = {} }: NodeConfigSet, reason: string): number {
+  const { steps, waves, updateRevision } = status;
+  switch (reason) {
+    case setStalledReasons.halted.reason:
+      return timeOf(newestStep(steps, ['Halted'], updateRevision)?.at);
+    case setProgressReasons.paused.reason:
+      return timeOf(newestStep(steps, ['Paused'])?.at);
+    case setProgressReasons.approval.reason: {
+      const wave = waitingWave(status);
+      const endedAt = timeOf(waves?.find((one) => one.wave === wave)?.endedAt);
+      return endedAt === 0 ? 0 : endedAt + soakMs(spec.strategy?.waves?.[wave - 1]?.soak);
+    }
+    default:
+      return 0;
+  }
 }
 
 function approvalIn(set: NodeConfigSet): { wave: number; follows: string } {

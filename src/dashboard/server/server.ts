@@ -6,7 +6,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, BlockList } from 'node:net';
 import type { Clock } from '../../clock.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { Log } from '../../log.js';
@@ -22,6 +22,7 @@ import {
   isAllowedHost,
   isLoopbackAddress,
   isOwnOrigin,
+  isProxy,
   isSame,
   isSecure,
   readCookie,
@@ -43,8 +44,7 @@ export interface DashboardOptions {
   allowedHosts: readonly string[];
   /** A header with the person's bearer token, believed only from `trustedProxies`. */
   proxyHeader?: string;
-  /** Addresses. */
-  trustedProxies: readonly string[];
+  trustedProxies: BlockList;
   /** Directory of the built page. */
   pageDir: string;
   /** With this token; without one, as the person who started the server. Undefined: that is not offered. */
@@ -219,13 +219,10 @@ async function answerOf(route: Route, context: RouteContext): Promise<unknown> {
 async function sessionOf({ options, sessions, request }: Exchange): Promise<Session | undefined> {
   const { proxyHeader, trustedProxies } = options;
   const given = proxyHeader === undefined ? undefined : request.headers[proxyHeader.toLowerCase()];
-  if (typeof given === 'string' && trustedProxies.includes(plainAddress(request.socket.remoteAddress)))
+  if (typeof given === 'string' && isProxy(trustedProxies, request.socket.remoteAddress))
     return sessions.fromProxy(given.replace(/^Bearer /i, '').trim());
   return sessions.find(readCookie(request.headers.cookie, cookieName(request.headers.host)));
 }
-
-/** An IPv4 peer of a socket for both kinds is written as IPv6. */
-const plainAddress = (address = ''): string => address.replace(/^::ffff:/, '');
 
 const longestToken = 16 * 1024;
 

@@ -65,6 +65,19 @@ export const mustLogIn = (message: string): Problem => ({
     "Log in with a bearer token ('kubectl create token NAME'), or open the link that 'relet dashboard' prints when it starts.",
 });
 
+const tokenRefused: Problem = {
+  reason: 'TokenRefused',
+  message: 'The API server does not accept this credential.',
+  remedy: "Check that the token is whole, of this cluster and not expired; 'kubectl create token NAME' makes one.",
+};
+
+const proxyTokenRefused: Problem = {
+  reason: 'ProxyTokenRefused',
+  message: 'The API server does not accept the token that the proxy in front of this page sends.',
+  remedy:
+    'Log in again; if that does not help, the API server must trust the issuer of the token, for the client ID of the proxy.',
+};
+
 const digest = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 /** API servers before 1.28 name nobody, and no group. */
@@ -207,12 +220,7 @@ export class Sessions {
       client.close();
       if (!isUnauthorized(error)) throw error;
       log.info('login refused', { how: login });
-      throw new RequestProblem(401, {
-        reason: 'TokenRefused',
-        message: 'The API server does not accept this credential.',
-        remedy:
-          "Check that the token is whole, of this cluster and not expired; 'kubectl create token NAME' makes one.",
-      });
+      throw new RequestProblem(401, login === 'proxy' ? proxyTokenRefused : tokenRefused);
     } finally {
       const left = this.#logins.get(key)! - 1;
       if (left === 0) this.#logins.delete(key);

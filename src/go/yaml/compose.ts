@@ -56,13 +56,37 @@ export function readYaml(text: string, dialect: Dialect = newestDialect): YamlDo
   };
 }
 
-/** Entries by typed key: the integer 1 and the text "1" are two keys until they become JSON. */
-type Entries = Map<string, Entry>;
-
 interface Key {
-  /** The letter of its type, and the value. */
-  typed: string;
+  /** The letter of its type. */
+  type: 's' | 'b' | 'i' | 'f' | 'n';
+  value: string;
+  /** As JSON has it; of a text the same as the value. */
   text: string;
+}
+
+/** Entries by typed key: the integer 1 and the text "1" are two keys until they become JSON. */
+class Entries {
+  private byKey = new Map<string, Entry>();
+  /** Nearly all keys are texts: as long as there are no others, they are without the letter of their type. */
+  private onlyTexts = true;
+
+  /** True where the key was there. */
+  set({ type, value }: Key, entry: Entry): boolean {
+    if (this.onlyTexts && type !== 's') {
+      this.byKey = new Map([...this.byKey].map(([text, one]) => [`s${text}`, one]));
+      this.onlyTexts = false;
+    }
+    const { size } = this.byKey;
+    this.byKey.set(this.onlyTexts ? value : type + value, entry);
+    return this.byKey.size === size;
+  }
+
+  /** Sorted; of those that have the same key in JSON, the last. */
+  inJson(): Entry[] {
+    const all = [...this.byKey.values()];
+    const entries = this.onlyTexts ? all : [...new Map(all.map((entry) => [entry.key, entry])).values()];
+    return entries.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  }
 }
 
 /** A map whose pairs become those of a mapping. Earlier maps of a list win, so the last one is taken first. */
@@ -136,7 +160,7 @@ class Composer {
   }
 
   private *mapping(node: MappingNode): Level<Node, Value> {
-    const entries: Entries = new Map();
+    const entries = new Entries();
     this.descend(node);
     // The mapping, and on top the maps that are merged into it, which may merge others in turn.
     const open: Source[] = [{ map: node, pairs: node.pairs.values() }];
@@ -158,21 +182,21 @@ class Composer {
           value = yield valueNode;
           this.path.pop();
         }
-        if (entries.has(key.typed)) this.addDuplicate(key, keyNode, valueNode);
-        entries.set(key.typed, { key: key.text, keyAt: position(keyNode), value });
+        const isDuplicate = entries.set(key, { key: key.text, keyAt: position(keyNode), value });
+        if (isDuplicate) this.addDuplicate(key, keyNode, valueNode);
       }
     }
     this.depth--;
-    return { kind: 'object', entries: toJsonEntries(entries), at: position(node) };
+    return { kind: 'object', entries: entries.inJson(), at: position(node) };
   }
 
-  private addDuplicate({ typed, text }: Key, keyNode: Node, valueNode: Node): void {
+  private addDuplicate({ type, value, text }: Key, keyNode: Node, valueNode: Node): void {
     if (this.duplicates.length >= mostDuplicates) {
       this.moreDuplicates++;
       return;
     }
     const path = [...this.path.slice(0, mostPathParts), text];
-    const shown = typed === 'n' ? 'interface {}(nil)' : typed.startsWith('s') ? JSON.stringify(text) : typed.slice(1);
+    const shown = type === 'n' ? 'interface {}(nil)' : type === 's' ? JSON.stringify(text) : value;
     const message = `key ${shown} already set in map`;
     this.duplicates.push({ path, at: position(keyNode), message, line: valueNode.line + 1 });
   }
@@ -216,18 +240,18 @@ class Composer {
     const key = resolveAt(target, this.dialect);
     switch (key.type) {
       case 'str':
-        return { typed: `s${key.value}`, text: key.value };
+        return { type: 's', value: key.value, text: key.value };
       case 'bool':
-        return { typed: `b${key.value}`, text: String(key.value) };
+        return { type: 'b', value: String(key.value), text: String(key.value) };
       case 'int':
         if (BigInt(key.text) >= 2n ** 63n)
           this.badKey ??= unsupportedKey(node, 'uint64', `0x${BigInt(key.text).toString(16)}`);
-        return { typed: `i${key.text}`, text: key.text };
+        return { type: 'i', value: key.text, text: key.text };
       case 'float':
-        return { typed: `f${key.value}`, text: floatKey(key.value) };
+        return { type: 'f', value: String(key.value), text: floatKey(key.value) };
       case 'null':
         this.badKey ??= unsupportedKey(node, '%!s(<nil>)', '<nil>');
-        return { typed: 'n', text: '' };
+        return { type: 'n', value: '', text: '' };
     }
   }
 
@@ -272,12 +296,6 @@ function resolveAt(node: ScalarNode, dialect: Dialect): ReturnType<typeof resolv
     if (error instanceof TagError) throw failAt(node, error.message);
     throw error;
   }
-}
-
-function toJsonEntries(entries: Entries): Entry[] {
-  const byText = new Map<string, Entry>();
-  for (const entry of entries.values()) byText.set(entry.key, entry);
-  return [...byText.values()].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
 }
 
 /** Float keys are written as float32, as short as that allows, with an exponent from a million on. */

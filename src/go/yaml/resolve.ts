@@ -66,6 +66,8 @@ const float = /^[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$/;
 const olderFloat = /^[-+]?\d*\.?\d+([eE][-+]\d+)?$/;
 
 function resolveNumber(plain: string, dialect: Dialect): Resolved | undefined {
+  // Most numbers: without a bigint.
+  if (/^(0|-?[1-9]\d{0,14})$/.test(plain)) return { type: 'int', text: plain };
   const int = parseInteger(plain);
   if (int !== undefined) return { type: 'int', text: int.toString() };
   if ((dialect.allowsBareExponent ? float : olderFloat).test(plain)) {

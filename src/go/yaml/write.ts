@@ -1,8 +1,8 @@
-/** Writes plain data as YAML that every reader takes for the same: block style, text quoted unless it is plainly text. */
+/** Writes plain data as YAML that every reader takes for the same: block style, text quoted unless it is plainly text or lines of ASCII. */
 
 /** Objects, lists, text, numbers (also bigint), booleans and null. */
 export function asYaml(value: object): string {
-  if (!isBlock(value)) return `${scalar(value)}\n`;
+  if (!isBlock(value)) return `${scalar(value, '')}\n`;
   const lines: string[] = [];
   write(value, '', '', lines);
   return `${lines.join('\n')}\n`;
@@ -14,7 +14,7 @@ function write(value: object, first: string, indent: string, lines: string[]): v
   if (Array.isArray(value))
     for (const item of value) {
       if (isBlock(item)) write(item, `${start}- `, `${indent}  `, lines);
-      else lines.push(`${start}- ${scalar(item)}`);
+      else lines.push(`${start}- ${scalar(item, `${indent}  `)}`);
       start = indent;
     }
   else
@@ -23,7 +23,7 @@ function write(value: object, first: string, indent: string, lines: string[]): v
       if (isBlock(child)) {
         lines.push(name);
         write(child, `${indent}  `, `${indent}  `, lines);
-      } else lines.push(`${name} ${scalar(child)}`);
+      } else lines.push(`${name} ${scalar(child, `${indent}  `)}`);
       start = indent;
     }
 }
@@ -32,10 +32,22 @@ const isEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 const isBlock = (value: unknown): value is object => typeof value === 'object' && value !== null && !isEmpty(value);
 
-function scalar(value: unknown): string {
-  if (typeof value === 'string') return text(value);
+function scalar(value: unknown, indent: string): string {
+  if (typeof value === 'string') return literal(value, indent) ?? text(value);
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? '[]' : '{}';
   return String(value ?? null);
+}
+
+/** Lines of ASCII as they are: a signature, a document. Undefined for other text, whose blanks at the ends a reader could lose. */
+function literal(value: string, indent: string): string | undefined {
+  if (!/^[!-~][ -~]*\n([ -~]*\n)*$/.test(value) || /\n *\n$/.test(value)) return undefined;
+  return [
+    '|',
+    ...value
+      .slice(0, -1)
+      .split('\n')
+      .map((line) => line && `${indent}${line}`),
+  ].join('\n');
 }
 
 const text = (value: string): string => (isPlain(value) ? value : quoted(value));

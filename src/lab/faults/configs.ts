@@ -5,7 +5,9 @@
 import type { Behaviour } from '../../agent/drivers/fake.js';
 
 export const behaviours = ['good', 'invalid', 'crashing', 'flapping', 'unhealthy', 'taken', 'brief', 'slow'] as const;
-export type ConfigClass = (typeof behaviours)[number];
+/** Good for a kubelet, and started by no host with a trust file: without a signature, or with one of a key that it does not list. */
+export const notSigned = ['unsigned', 'foreign'] as const;
+export type ConfigClass = (typeof behaviours | typeof notSigned)[number];
 
 /** One version of the data of a ConfigMap. */
 export interface ConfigVersion {
@@ -15,6 +17,8 @@ export interface ConfigVersion {
   version: number;
   class: ConfigClass;
   isOverlay: boolean;
+  /** Signed once more: the same text under another statement. */
+  isRenewed?: boolean;
 }
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
@@ -54,7 +58,13 @@ export function readStarted(text: string): StartedText {
 export const configIn = (domain: string): string => domain.split('-')[0]!;
 
 export const classOf = (domain: string): ConfigClass | 'local' | undefined =>
-  domain === 'local.test' ? 'local' : behaviours.find((behaviour) => domain.endsWith(`.${behaviour}.test`));
+  domain === 'local.test'
+    ? 'local'
+    : [...behaviours, ...notSigned].find((behaviour) => domain.endsWith(`.${behaviour}.test`));
+
+/** No host of the schedule starts it. */
+export const isRejected = (behaviour: string | undefined): boolean =>
+  ['invalid', ...notSigned].some((one) => one === behaviour);
 
 const crash = ['panic: simulated', 'goroutine 1 [running]:'];
 

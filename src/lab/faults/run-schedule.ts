@@ -6,16 +6,28 @@ import { defaultRestartLimit } from '../../agent/sync/change-pace.js';
 import { configLabel, configNamespace, nodeConfigs } from '../../api/node-config.js';
 import { nodeConfigSets } from '../../api/node-config-set.js';
 import type { KubeObject } from '../../api/object.js';
+import { signaturesAnnotation, statementAnnotation } from '../../api/signing.js';
 import { isForbidden } from '../../api/status.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps, pods } from '../../kube/resource-type.js';
 import { type SimulatedCluster, startCluster } from '../../rehearsal/simulation/cluster.js';
 import { clientAs, nodeUser } from '../../rehearsal/simulation/server.js';
-import { behaviourOf, classOf, configIn, domainOf, localText, readStarted, textOf } from './configs.js';
+import { signedAnnotations } from '../../rollout/signed-config.js';
+import {
+  behaviourOf,
+  type ConfigVersion,
+  classOf,
+  configIn,
+  domainOf,
+  localText,
+  readStarted,
+  textOf,
+} from './configs.js';
 import { History } from './history.js';
 import { recordAnswers, recordingLog, recordObjects } from './record.js';
 import type { Action, Operation, Schedule } from './schedule.js';
 import { startFullServer } from './server.js';
+import { signedConfig, trustFile } from './signing.js';
 
 /** How long healed clusters may take beside the trials. A retry waits for a minute at most. */
 const convergenceMs = 15 * 60_000;
@@ -52,6 +64,7 @@ export async function runSchedule(
       labels: { pool: schedule.inSet.includes(name) ? 'set' : 'by-hand' },
       local: localText,
       kubeletVersion: 'v1.32.1',
+      ...(schedule.isSigned && { trustFile }),
     })),
     controllers: schedule.controllers,
     lease: { durationMs: 45_000, renewMs: 30_000, retryMs: 15_000 },
@@ -125,18 +138,17 @@ async function act(cluster: SimulatedCluster, action: Action, context: ActionCon
   };
   switch (action.kind) {
     case 'create': {
-      const metadata = { name: action.config.name, namespace: configNamespace, labels: { [configLabel]: '' } };
+      const labels = { [configLabel]: '' };
+      const annotations = annotationsOf(action.config, context.schedule);
+      const metadata = { name: action.config.name, namespace: configNamespace, labels, annotations };
       const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { kubelet: textOf(action.config) } };
       return void (await client.create(configMaps, { namespace: configNamespace }, object));
     }
     case 'edit': {
       const place = { name: action.config.name, namespace: configNamespace };
-      return void (await client.patch(
-        configMaps,
-        place,
-        { data: { kubelet: textOf(action.config) } },
-        { as: 'merge' },
-      ));
+      const annotations = { ...noSignature, ...annotationsOf(action.config, context.schedule) };
+      const content = { metadata: { annotations }, data: { kubelet: textOf(action.config) } };
+      return void (await client.patch(configMaps, place, content, { as: 'merge' }));
     }
     case 'assign':
     case 'reset': {
@@ -199,6 +211,14 @@ async function act(cluster: SimulatedCluster, action: Action, context: ActionCon
   }
 }
 
+const annotationsOf = (config: ConfigVersion, { isSigned }: Schedule): Record<string, string> => {
+  const signed = isSigned ? signedConfig(config) : undefined;
+  return signed === undefined ? {} : signedAnnotations(signed);
+};
+
+/** An edit replaces them. */
+const noSignature = { [statementAnnotation]: null, [signaturesAnnotation]: null };
+
 /** Everything works again. Processes that are down are started by their service manager; what is spoilt stays spoilt. */
 function heal({ network, nodes }: SimulatedCluster): void {
   network.heal();
@@ -234,10 +254,11 @@ export const progressDeadlineMs = 4 * 60_000;
 
 async function applySet(
   client: KubeClient,
-  { config, onFailure }: Extract<Operation, { kind: 'roll-out' }>,
-  { limits, isDrained }: Schedule,
+  { config, onFailure, expiresAfter }: Extract<Operation, { kind: 'roll-out' }>,
+  { limits, isDrained, isSigned }: Schedule,
 ): Promise<void> {
   const overlay = { clusterDomain: domainOf(config), ...(config.class === 'invalid' && { maxPods: -1 }) };
+  const signed = isSigned ? signedConfig(config) : undefined;
   const strategy = {
     waves: [{ nodes: 1 }, { nodes: '100%' }],
     ...limits,
@@ -247,7 +268,13 @@ async function applySet(
     progressDeadline: `${progressDeadlineMs / 60_000}m`,
   };
   const accept = isDrained ? ['Drain'] : [];
-  const spec = { selector: { matchLabels: { pool: 'set' } }, config: { overlay }, accept, strategy };
+  const spec = {
+    selector: { matchLabels: { pool: 'set' } },
+    config: signed ? { signed } : { overlay },
+    accept,
+    strategy,
+    ...(expiresAfter && { expiresAfter }),
+  };
   const set = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfigSet', metadata: { name: 'pool' }, spec };
   await client.patch(nodeConfigSets, { name: 'pool' }, set, { as: 'apply', fieldManager: 'git', force: true });
 }

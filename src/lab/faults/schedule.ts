@@ -1,7 +1,7 @@
 /** A schedule: what happens to a cluster, and when. Made from a seed, plain data, so that parts of it can be left out. */
 
 import { type SeededRandom, seededRandom } from '../../rehearsal/simulation/seeded-random.js';
-import { behaviours, type ConfigClass, type ConfigVersion } from './configs.js';
+import { behaviours, type ConfigClass, type ConfigVersion, notSigned } from './configs.js';
 
 export type Operation =
   /** By hand; a node of the set then belongs to a person, who is respected. */
@@ -11,7 +11,7 @@ export type Operation =
   | { kind: 'edit'; config: ConfigVersion }
   | { kind: 'reset'; node: string }
   /** Creates the NodeConfigSet, or changes its config: a new revision that rolls out. */
-  | { kind: 'roll-out'; config: ConfigVersion; onFailure: 'Halt' | 'Rollback' };
+  | { kind: 'roll-out'; config: ConfigVersion; onFailure: 'Halt' | 'Rollback'; expiresAfter?: string };
 
 export type InjectedFault =
   /** Killed before or after its n-th effect from now: a write to the disk, a request, a start or a stop of the kubelet. */
@@ -54,6 +54,8 @@ export interface Schedule {
   limits: SetLimits;
   /** Every node of the set is drained before it is changed. */
   isDrained: boolean;
+  /** Every host has a trust file, and most configs are signed. */
+  isSigned?: boolean;
   controllers: number;
   trialMs: number;
   /** Requests and answers take up to this. */
@@ -67,7 +69,36 @@ export const isFault = ({ kind }: Action): boolean => !['assign', 'create', 'edi
 
 const warmUpMs = 20_000;
 
+/** One in five is signed. Its randomness is its own: the others are as they were before there were signatures. */
 export function makeSchedule(seed: string): Schedule {
+  const random = seededRandom(`signatures ${seed}`);
+  const schedule = makeUnsigned(seed);
+  return random.chance(0.2) ? signed(random, schedule) : schedule;
+}
+
+function signed(random: SeededRandom, { actions, faultsEndMs, ...schedule }: Schedule): Schedule {
+  const operations = sign(random, actions);
+  const rollOuts = operations.flatMap((one) => (one.kind === 'roll-out' ? [one] : []));
+  const [first, last] = [rollOuts[0]!, rollOuts.at(-1)!];
+  if (random.chance(0.3)) last.expiresAfter = '2m';
+  const { config } = first === last || random.chance(0.5) ? last : first;
+  const again = { ...last, config, atMs: last.atMs + random.below(4 * schedule.trialMs) };
+  // An undo of the second revision, or other signatures under the same bytes.
+  if (['good', 'slow'].includes(config.class))
+    operations.push(config === last.config ? { ...again, config: { ...config, isRenewed: true } } : again);
+  const endMs = Math.max(faultsEndMs, operations.at(-1)!.atMs);
+  return { ...schedule, isSigned: true, actions: operations.sort(byTime), faultsEndMs: endMs };
+}
+
+/** Nobody has signed some of the configs. */
+function sign(random: SeededRandom, actions: readonly Action[]): Action[] {
+  return actions.map((action) => {
+    if (!('config' in action) || typeof action.config === 'string' || !random.chance(0.25)) return action;
+    return { ...action, config: { ...action.config, class: random.pick(notSigned) } } as Action;
+  });
+}
+
+function makeUnsigned(seed: string): Schedule {
   const random = seededRandom(`schedule ${seed}`);
   const nodes = Array.from({ length: random.chance(0.3) ? 3 : 4 }, (_, index) => `node-${index + 1}`);
   const controllers = Array.from({ length: 1 + random.below(2) }, (_, index) => `controller-${index + 1}`);

@@ -32,7 +32,7 @@ export interface HollowOptions {
 }
 
 /** docs/hollow-kubelet.md lists these; a test compares them. */
-export const ownFlags = ['hollow-version', 'hollow-force', 'hollow-fail', 'hollow-fail-if'];
+export const ownFlags = ['hollow-version', 'hollow-force', 'hollow-fail', 'hollow-fail-if', 'hollow-worse-if'];
 
 /** Throws an Error with the kubelet's message for an invalid command line, or ours for our own flags. */
 export function readHollowOptions(args: readonly string[], defaultVersion: string): HollowOptions {

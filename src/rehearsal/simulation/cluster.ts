@@ -1,6 +1,8 @@
 /** A whole cluster in one process on virtual time: API server, controllers, nodes. Nothing here decides what happens to it. */
-import type { FlowOptions } from '../../agent/agent-options.js';
+import type { FlowOptions } from '../../agent/create-agent.js';
 import type { Behaviour } from '../../agent/drivers/fake.js';
+import type { NodeSignals } from '../../agent/observe/sampler.js';
+import type { TrustSource } from '../../agent/validate/trust-file.js';
 import type { KubeObject } from '../../api/object.js';
 import type { KubeClient } from '../../kube/client.js';
 import { nodes } from '../../kube/resource-type.js';
@@ -20,6 +22,8 @@ export interface NodePlan {
   local: string;
   kubeletVersion: string;
   host?: SimulatedHost;
+  /** Its host starts only signed configs. */
+  trustFile?: TrustSource;
   /** The Node as it is; without it one with these labels and this kubelet is made. */
   object?: KubeObject;
   /** The machine is not started: nothing runs there. */
@@ -57,6 +61,8 @@ export interface ClusterOptions {
   restartMs(random: SeededRandom): number;
   /** Kubelets survive their agents, as in attached mode. */
   adopts?: boolean;
+  /** Without them no agent answers an analysis. */
+  signals?(node: string): NodeSignals | undefined;
   listener: ClusterListener;
   /** Creates what is there before any controller or agent starts. */
   prepare?(client: KubeClient): Promise<void>;
@@ -94,7 +100,7 @@ export async function startCluster(options: ClusterOptions): Promise<SimulatedCl
     nodes: new Map(),
     controllers: new Map(),
   };
-  for (const { name, labels = {}, local, kubeletVersion, host, object, isOff, isAbsent } of options.nodes) {
+  for (const { name, labels = {}, local, kubeletVersion, host, trustFile, object, isOff, isAbsent } of options.nodes) {
     if (!isAbsent) await client.create(nodes, {}, object ?? nodeObject(name, labels, kubeletVersion));
     if (isOff) continue;
     const own = {
@@ -115,6 +121,8 @@ export async function startCluster(options: ClusterOptions): Promise<SimulatedCl
       local,
       kubeletVersion,
       ...(host && { host }),
+      ...(trustFile && { trustFile }),
+      signals: options.signals?.(name),
       listener,
       log: (of) => listener.log(of),
     });

@@ -2,16 +2,16 @@
  * One node of a simulation: a machine with a disk, a kubelet that behaves as its config says, and the real agent in front of it, on the
  * fake driver. The agent can crash at any step and is started again as by a service manager; the machine can lose power.
  */
-import { Agent } from '../../agent/agent.js';
-import type { FlowOptions } from '../../agent/agent-options.js';
+import { createAgent, type FlowOptions } from '../../agent/create-agent.js';
 import { Documents } from '../../agent/documents.js';
 import type { Exit, StartedConfig } from '../../agent/drivers/driver.js';
 import { type Behaviour, FakeDriver, FakeMachine } from '../../agent/drivers/fake.js';
-import { newCounters } from '../../agent/report/metrics.js';
+import type { NodeSignals } from '../../agent/observe/sampler.js';
 import { Reporter } from '../../agent/report/reporter.js';
 import { NodeState } from '../../agent/state/node-state.js';
 import { NodeConfigReference } from '../../agent/sync/node-config-reference.js';
 import { makeDocument } from '../../agent/validate/host-validator.js';
+import type { TrustSource } from '../../agent/validate/trust-file.js';
 import { type Clock, rfc3339 } from '../../clock.js';
 import { nodes } from '../../kube/resource-type.js';
 import type { Log } from '../../log.js';
@@ -50,6 +50,8 @@ export interface SimulatedNodeOptions {
   local: string;
   kubeletVersion: string;
   host?: SimulatedHost;
+  /** Its host starts only signed configs. */
+  trustFile?: TrustSource;
   /** How its kubelet behaves with a config. */
   behaviour(node: string, text: string): Behaviour;
   /** How long the kubelet takes to be asked about a config. */
@@ -58,6 +60,8 @@ export interface SimulatedNodeOptions {
   restartMs(random: SeededRandom): number;
   /** Kubelets survive their agents, as in attached mode. */
   adopts?: boolean;
+  /** Without them its agent answers no analysis. */
+  signals?: NodeSignals | undefined;
   log(node: string): Log;
   listener: NodeListener;
 }
@@ -108,6 +112,7 @@ export class SimulatedNode {
   /** Starts the agent, as a new process on this disk. */
   boot(): void {
     const { name, clock, network, listener, flow, local, memo, host = usualHost, adopts = false } = this.#options;
+    const { trustFile } = this.#options;
     const fence = new Fence(() => this.#onAgentDown());
     this.agent = fence;
     this.isResting = false;
@@ -118,7 +123,7 @@ export class SimulatedNode {
     const log = fencedLog(this.#options.log(name), fence);
     const state = new NodeState(dir, log, fencedFiles(this.disk, fence));
     const client = clientAs(nodeUser(name), { transport: network.transport(name, fence), clock: own, random });
-    const agent = new Agent({
+    const agent = createAgent({
       options: flow,
       state,
       documents: new Documents({
@@ -135,10 +140,10 @@ export class SimulatedNode {
       ),
       commandLine: { args: (file) => [`--config=${file ?? localPath}`], shown: commandLineOf(host).shown },
       driver: fencedDriver(new FakeDriver({ machine: this.machine, adopts }), fence),
+      ...(trustFile && { trustFile }),
       hostFiles: { contentOf: () => 'there', hasEntries: async () => host.hasStaticPods },
       probe: () => fence.guard(this.#probe()),
       reporter: new Reporter({ state, clock: own, log, initConfig: false }),
-      counters: newCounters(),
       connect: async () => ({
         client,
         nodeName: name,
@@ -152,6 +157,7 @@ export class SimulatedNode {
         }),
       }),
       certificateExpired: async () => false,
+      signals: this.#options.signals,
       clock: own,
       random,
       log,

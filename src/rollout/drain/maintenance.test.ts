@@ -14,15 +14,18 @@ const withCondition = (type: string, status: string, reason?: string) => ({
 
 describe('a Node claims itself for another system', () => {
   test.each([
-    ['karpenter.sh/disrupted', 'Karpenter has it (taint karpenter.sh/disrupted)'],
-    ['karpenter.sh/disruption', 'Karpenter has it (taint karpenter.sh/disruption)'],
-    ['karpenter.sh/rebooting', 'Karpenter has it (taint karpenter.sh/rebooting)'],
-    ['karpenter.sh/unregistered', 'Karpenter has it (taint karpenter.sh/unregistered)'],
-    ['ToBeDeletedByClusterAutoscaler', 'the cluster autoscaler has it (taint ToBeDeletedByClusterAutoscaler)'],
-    ['node.cluster.x-k8s.io/uninitialized', 'Cluster API has it (taint node.cluster.x-k8s.io/uninitialized)'],
-    ['node.cluster.x-k8s.io/outdated-revision', 'Cluster API has it (taint node.cluster.x-k8s.io/outdated-revision)'],
+    ['karpenter.sh/disrupted', 'claimed by Karpenter (taint karpenter.sh/disrupted)'],
+    ['karpenter.sh/disruption', 'claimed by Karpenter (taint karpenter.sh/disruption)'],
+    ['karpenter.sh/rebooting', 'claimed by Karpenter (taint karpenter.sh/rebooting)'],
+    ['karpenter.sh/unregistered', 'claimed by Karpenter (taint karpenter.sh/unregistered)'],
+    ['ToBeDeletedByClusterAutoscaler', 'claimed by the cluster autoscaler (taint ToBeDeletedByClusterAutoscaler)'],
+    ['node.cluster.x-k8s.io/uninitialized', 'claimed by Cluster API (taint node.cluster.x-k8s.io/uninitialized)'],
+    [
+      'node.cluster.x-k8s.io/outdated-revision',
+      'claimed by Cluster API (taint node.cluster.x-k8s.io/outdated-revision)',
+    ],
     ['node.kubernetes.io/out-of-service', 'it is out of service (taint node.kubernetes.io/out-of-service)'],
-    ['medik8s.io/drain', 'medik8s has it (taint medik8s.io/drain)'],
+    ['medik8s.io/drain', 'claimed by medik8s (taint medik8s.io/drain)'],
   ])('by the taint %s', (key, claimant) => {
     expect(claimantOf(tainted(key))).toBe(claimant);
   });
@@ -90,7 +93,7 @@ describe('a Lease of medik8s claims its node', () => {
 
   test('while it is held', () => {
     expect(leaseClaim(lease({ ...held, renewTime: '2026-11-17T05:00:01.000000Z' }), nowMs)).toBe(
-      'node-maintenance of medik8s has its Lease (medik8s-leases/node-node-1)',
+      'node-maintenance of medik8s holds its Lease (medik8s-leases/node-node-1)',
     );
   });
 

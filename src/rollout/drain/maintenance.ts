@@ -11,15 +11,15 @@ export interface ClaimedNode {
 }
 
 const taints: Record<string, string> = {
-  'karpenter.sh/disrupted': 'Karpenter has it',
+  'karpenter.sh/disrupted': 'claimed by Karpenter',
   // Before Karpenter 1.0.
-  'karpenter.sh/disruption': 'Karpenter has it',
-  'karpenter.sh/rebooting': 'Karpenter has it',
-  'karpenter.sh/unregistered': 'Karpenter has it',
+  'karpenter.sh/disruption': 'claimed by Karpenter',
+  'karpenter.sh/rebooting': 'claimed by Karpenter',
+  'karpenter.sh/unregistered': 'claimed by Karpenter',
   // Its other taint, DeletionCandidateOfClusterAutoscaler, is only a candidacy, which may end.
-  ToBeDeletedByClusterAutoscaler: 'the cluster autoscaler has it',
+  ToBeDeletedByClusterAutoscaler: 'claimed by the cluster autoscaler',
   'node.kubernetes.io/out-of-service': 'it is out of service',
-  'medik8s.io/drain': 'medik8s has it',
+  'medik8s.io/drain': 'claimed by medik8s',
 };
 /** All taints of Cluster API: uninitialized, outdated-revision. */
 const clusterApiPrefix = 'node.cluster.x-k8s.io/';
@@ -36,7 +36,7 @@ export const ownMaintenanceReason = 'KubeletConfigChange';
 export function claimantOf({ spec, status }: ClaimedNode): string | undefined {
   for (const { key } of spec?.taints ?? []) {
     const isOfClusterApi = key.startsWith(clusterApiPrefix);
-    const claim = Object.hasOwn(taints, key) ? taints[key] : isOfClusterApi ? 'Cluster API has it' : undefined;
+    const claim = Object.hasOwn(taints, key) ? taints[key] : isOfClusterApi ? 'claimed by Cluster API' : undefined;
     if (claim !== undefined) return `${claim} (taint ${key})`;
   }
   const condition = status?.conditions?.find(
@@ -81,7 +81,7 @@ export function leaseClaim(lease: NodeLease | undefined, nowMs: number): string 
   const { holderIdentity, leaseDurationSeconds = 0, renewTime } = lease?.spec ?? {};
   const endsMs = Date.parse(renewTime ?? '') + leaseDurationSeconds * 1000;
   if (!holderIdentity || !(endsMs >= nowMs)) return undefined;
-  return `${holderIdentity} of medik8s has its Lease (${medik8sNamespace}/${lease!.metadata.name})`;
+  return `${holderIdentity} of medik8s holds its Lease (${medik8sNamespace}/${lease!.metadata.name})`;
 }
 
 /** Claims in objects beside the Node, by the name of the node. */

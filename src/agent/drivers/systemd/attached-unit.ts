@@ -83,7 +83,7 @@ export class AttachedUnit implements KubeletUnit {
         this.#put(digest === local ? {} : { good: digest });
         this.#notKept = undefined;
       } catch (error) {
-        log.error('the config cannot be kept for the next boot', { error });
+        log.error('cannot keep config for the next boot', { error });
         this.#notKept = { reason: 'NextStartNotKept', message: withCauses(error) };
       }
       await this.look();
@@ -198,7 +198,7 @@ export class AttachedUnit implements KubeletUnit {
       this.#willLook = false;
       return this.look();
     };
-    this.exclusive(look).catch((error) => this.#options.log.warn('the unit cannot be read', { error }));
+    this.exclusive(look).catch((error) => this.#options.log.warn('cannot read kubelet unit', { error }));
   }
 
   /** Only one at a time: within exclusive(). */
@@ -227,7 +227,7 @@ export class AttachedUnit implements KubeletUnit {
     if (isRolledBack && own.dropIn('trial') === undefined) this.#put({ good });
     const limits = own.mark('limits-after') ?? '';
     if (limits !== this.#limits && limits !== '')
-      this.#options.log.warn('limits that the kubelet set on cgroups taken back', {
+      this.#options.log.warn('cgroup limits of the kubelet removed', {
         limits: limits.split('\n').join('; '),
       });
     this.#limits = limits;

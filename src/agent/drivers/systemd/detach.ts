@@ -1,4 +1,4 @@
-/** Takes everything of relet off the kubelet's unit: afterwards `systemctl cat` prints what it printed before relet came. */
+/** Removes everything of relet from the kubelet's unit: afterwards `systemctl cat` prints what it printed before relet came. */
 import { unitNames } from './host-layout.js';
 import type { OwnFiles } from './own-files.js';
 import { isNoSuchUnit, type Systemd } from './systemd.js';

@@ -9,14 +9,14 @@ import { bootId } from '../../../proc.js';
 import type { NodeState } from '../../state/node-state.js';
 import type { TrialLimits } from '../../trial/trial.js';
 import type { RunCommand } from '../command.js';
-import type { Exit, KubeletDriver, Port, PortOwner, StartedConfig } from '../driver.js';
+import type { DriverName, Exit, KubeletDriver, Port, PortOwner, StartedConfig } from '../driver.js';
 import { type KubeletLog, summarizeLog } from '../kubelet-error.js';
 import { askVersion, kubeletRecord } from '../kubelet-version.js';
 import type { AgentLock } from './agent-lock.js';
 import { AttachedUnit } from './attached-unit.js';
 import { exitOf, lastExit } from './exits.js';
 import { UnitHost } from './host.js';
-import { type HostOptions, hostLayout } from './host-layout.js';
+import { type HostOptions, hostLayout, kubeletLogFile } from './host-layout.js';
 import { hasExited, nextStep, type Step } from './next-step.js';
 import { OwnFiles } from './own-files.js';
 import { portOwnersOnHost } from './port-owners.js';
@@ -85,7 +85,7 @@ interface DriverParts {
 }
 
 export class SystemdDriver implements KubeletDriver {
-  readonly name = 'systemd';
+  readonly name: DriverName;
   readonly unit: AttachedUnit;
   readonly #options: SystemdDriverOptions;
   readonly #parts: DriverParts;
@@ -102,6 +102,7 @@ export class SystemdDriver implements KubeletDriver {
   constructor(options: SystemdDriverOptions, parts: DriverParts) {
     this.#options = options;
     this.#parts = parts;
+    this.name = nameOf(options);
     this.unit = new AttachedUnit({ ...options, ...parts });
     this.#unwatch = options.systemd.watch(options.unit, () => this.#changed());
   }
@@ -172,9 +173,14 @@ export class SystemdDriver implements KubeletDriver {
     if (invocation === undefined) return undefined;
     const kept = this.#parts.own.logOf(invocation);
     if (kept !== undefined) return summarizeLog(kept.split('\n'));
+    const logFile = this.#options.embedding && kubeletLogFile(this.#options.embedding);
+    if (logFile !== undefined) return this.#summaryOf(['/usr/bin/tail', '-n', '3000', logFile]);
     // Only lines that the kubelet wrote itself: systemd logs about the same start too.
     const matches = [`_SYSTEMD_INVOCATION_ID=${invocation}`, '_TRANSPORT=stdout'];
-    const command = ['/usr/bin/journalctl', '-q', '--no-pager', '--all', '-o', 'cat', '-n', '3000', ...matches];
+    return this.#summaryOf(['/usr/bin/journalctl', '-q', '--no-pager', '--all', '-o', 'cat', '-n', '3000', ...matches]);
+  }
+
+  async #summaryOf(command: string[]): Promise<KubeletLog | undefined> {
     const { code, stdout } = await this.#options
       .run(command, commandTimeoutMs)
       .catch(() => ({ code: null, stdout: '' }));
@@ -191,7 +197,7 @@ export class SystemdDriver implements KubeletDriver {
       if (run.started !== undefined) run.onRunning?.();
       return run.started === undefined ? requested : await this.#watch(run, run.started.invocation);
     } catch (error) {
-      this.#options.log.error('the unit cannot be changed', { config: run.config, error });
+      this.#options.log.error('cannot change kubelet unit', { config: run.config, error });
       return { code: null, signal: null, error: error as Error, requested: run.stopped.signal.aborted };
     } finally {
       this.unit.setObstacle(undefined);
@@ -235,7 +241,7 @@ export class SystemdDriver implements KubeletDriver {
     const { systemd, unit: name, log } = this.#options;
     for (;;) {
       const change = this.#change.signal;
-      const unit = await systemd.unit(name).catch((error) => void log.warn('the unit cannot be read', { error }));
+      const unit = await systemd.unit(name).catch((error) => void log.warn('cannot read kubelet unit', { error }));
       if (run.stopped.signal.aborted) return requested;
       if (unit && hasExited(unit, invocation)) return this.#reportExit(invocation) ?? this.#unrecorded(run, unit);
       await this.#untilChange(change, run);
@@ -243,8 +249,11 @@ export class SystemdDriver implements KubeletDriver {
   }
 
   #unrecorded({ config, started }: Run, unit: UnitState): Exit {
+    // k3s and RKE2 end for other reasons than their kubelet too: only what the script counted is an exit of that.
+    const isKnown = this.#options.embedding === undefined;
+    const last = isKnown ? lastExit(unit, started!.invocation) : { code: 0, signal: null, requested: false };
     const isOverdue = this.#parts.own.mark('rolled-back') === `${config} deadline`;
-    return { ...lastExit(unit, started!.invocation), ...(isOverdue && { overdue: true }) };
+    return { ...last, ...(isOverdue && { overdue: true }) };
   }
 
   /** An exit of this config that no start has returned yet. */
@@ -275,6 +284,11 @@ export class SystemdDriver implements KubeletDriver {
     change.abort();
     this.unit.lookSoon();
   }
+}
+
+function nameOf({ unit, embedding }: HostOptions): DriverName {
+  if (embedding === undefined) return 'systemd';
+  return `${embedding.program}-${unit.includes('-agent') ? 'agent' : 'server'}`;
 }
 
 const requested: Exit = { code: 0, signal: null, requested: true };

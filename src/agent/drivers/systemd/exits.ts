@@ -8,9 +8,9 @@ import type { UnitState } from './systemd.js';
 const cannotExecute = 203;
 const signalNames = Object.entries(constants.signals) as [NodeJS.Signals, number][];
 
-export function exitOf({ code, status, rolledBack }: ExitRecord): Exit {
+export function exitOf({ code, status, rolledBack, byItself }: ExitRecord): Exit {
   const how = code === 'exited' ? exited(Number(status)) : killed(`SIG${status}`);
-  return { ...how, requested: false, ...(rolledBack && { rolledBack }) };
+  return { ...how, requested: false, ...(rolledBack && { rolledBack }), ...(byItself && { byItself }) };
 }
 
 /** An exit of which there is no record: the local config, or a stop from outside. */

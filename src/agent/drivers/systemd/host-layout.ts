@@ -1,4 +1,6 @@
 /** Paths of relet's files on the host. Every path that is written to a unit file or a script comes from here, and is safe there. */
+import { join } from 'node:path';
+import { embeddedDropIn } from '../../embedded-drop-in.js';
 import { type DropInKind, dropIns, safePath } from './unit-text.js';
 
 export interface HostOptions {
@@ -6,9 +8,18 @@ export interface HostOptions {
   unit: string;
   /** relet's directory on the host, such as /var/lib/relet. It must be there when the kubelet starts at boot. */
   dir: string;
+  /** Set for a kubelet inside k3s, or below RKE2. */
+  embedding?: Embedding | undefined;
 }
 
-export interface HostLayout extends HostOptions {
+/** A program that runs the kubelet in its own unit, and lets it read a directory of drop-ins. */
+export interface Embedding {
+  program: 'k3s' | 'rke2';
+  /** agent/etc/kubelet.conf.d of its data directory. */
+  configDir: string;
+}
+
+export interface HostLayout extends Pick<HostOptions, 'unit' | 'dir'> {
   runDir: string;
   exitsDir: string;
   /** Configs by digest. */
@@ -21,6 +32,8 @@ export interface HostLayout extends HostOptions {
   fallbackText: string;
   dropIn: Record<DropInKind, string>;
   units: Record<OwnUnit, string>;
+  /** Only of an embedded kubelet: the constant drop-in of its unit, and what that installs for the kubelet. */
+  embedded?: Embedding & { unitDropIn: string; installed: string };
 }
 
 /** Gone after a reboot: exits, counts, the lock. */
@@ -43,10 +56,31 @@ export const unitNames = {
 export const runtimeUnits = '/run/systemd/system';
 export const persistentUnits = '/etc/systemd/system';
 
-export function hostLayout({ unit, dir }: HostOptions): HostLayout {
+export function hostLayout({ unit, dir, embedding }: HostOptions): HostLayout {
   if (!/^[a-zA-Z0-9][-_.a-zA-Z0-9]*\.service$/.test(unit))
     throw new Error(`${JSON.stringify(unit)} is not the name of a service, such as kubelet.service`);
   safePath(dir);
+  const layout = unitLayout(unit, dir);
+  return embedding === undefined ? layout : embeddedLayout(layout, embedding);
+}
+
+/** The files in place of drop-ins have their header, and no more. Units are there for good, since no switch reloads systemd. */
+function embeddedLayout(layout: HostLayout, embedding: Embedding): HostLayout {
+  const { unit, dir, units } = layout;
+  const inEtc = Object.entries(units).map(([name, path]) => [name, path.replace(runtimeUnits, persistentUnits)]);
+  return {
+    ...layout,
+    dropIn: { good: `${dir}/good`, fallback: `${runDir}/fallback`, trial: `${runDir}/trial` },
+    units: Object.fromEntries(inEtc) as HostLayout['units'],
+    embedded: {
+      ...embedding,
+      unitDropIn: `${persistentUnits}/${unit}.d/zz-relet-50-drop-in.conf`,
+      installed: `${safePath(embedding.configDir)}/${embeddedDropIn}`,
+    },
+  };
+}
+
+function unitLayout(unit: string, dir: string): HostLayout {
   return {
     unit,
     dir,
@@ -69,6 +103,10 @@ export function hostLayout({ unit, dir }: HostOptions): HostLayout {
     },
   };
 }
+
+/** The log of RKE2's kubelet, which is not in the journal. */
+export const kubeletLogFile = ({ program, configDir }: Embedding): string | undefined =>
+  program === 'rke2' ? join(configDir, '../../logs/kubelet.log') : undefined;
 
 /** The file of a config. Others of the same ConfigMap are beside it, since relative paths count from there. */
 export const configFile = ({ configsDir }: HostLayout, digest: string): string =>

@@ -6,12 +6,14 @@
 import { dirname } from 'node:path';
 import { type HostLayout, lockPath, unitNames } from './host-layout.js';
 
-export function hostTool({ unit, dir, script, dropIn, units, configsDir, fallbackText, runDir }: HostLayout): string {
+export function hostTool(layout: HostLayout): string {
+  const { unit, dir, script, dropIn, units, configsDir, fallbackText, runDir, embedded } = layout;
   const quoted = (paths: string[]) => paths.map((path) => `"$root${path}"`).join(' ');
   // In the order in which they apply.
   const inOrder = [dropIn.good, dropIn.fallback, dropIn.trial];
-  const own = [...inOrder, ...Object.values(units), script, fallbackText];
-  const dirs = [...new Set(inOrder.map(dirname))];
+  const ofEmbedded = embedded === undefined ? [] : [embedded.unitDropIn, embedded.installed];
+  const own = [...inOrder, ...Object.values(units), script, fallbackText, ...ofEmbedded];
+  const dirs = [...new Set([...inOrder, ...ofEmbedded.slice(0, 1)].map(dirname))];
   return `#!/bin/sh
 # relet on this host: 'relet node …' and 'relet detach --host'. Kept by the agent; 'relet detach' removes it.
 set -u

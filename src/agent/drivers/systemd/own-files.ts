@@ -5,8 +5,10 @@
 import { basename, dirname, join } from 'node:path';
 import { type Files, isMissing, realFiles, removeTree, replaceFile } from '../../../atomic-file.js';
 import { makeDirectory } from '../../../make-directory.js';
+import { dropInOf } from '../../embedded-drop-in.js';
 import { sha256 } from '../../state/checkpoints.js';
 import type { StartedConfig } from '../driver.js';
+
 import { configFile, type HostLayout, lockName, type OwnUnit } from './host-layout.js';
 import { hostScript, unitText } from './host-scripts.js';
 import { hostTool } from './host-tool.js';
@@ -27,10 +29,21 @@ export interface ExitRecord {
   at: number;
   /** It was one too many. */
   rolledBack: boolean;
+  /** Nobody asked for it: k3s exits with 0 after an error of its kubelet. */
+  byItself?: boolean;
 }
 
 /** Files of runDir, one line each but for those of limits. */
-export type Mark = 'before' | 'why' | 'count' | 'confirmed' | 'rolled-back' | 'fell-back' | 'limits' | 'limits-after';
+export type Mark =
+  | 'started'
+  | 'before'
+  | 'why'
+  | 'count'
+  | 'confirmed'
+  | 'rolled-back'
+  | 'fell-back'
+  | 'limits'
+  | 'limits-after';
 
 const unitMode = 0o644;
 
@@ -52,14 +65,34 @@ export class OwnFiles {
 
   /** Those that are there. */
   dropIns(): Partial<Record<DropInKind, DropInHeader>> {
+    const { embedded } = this.layout;
+    // Without it every start is with the file that is installed.
+    if (embedded !== undefined && !this.#exists(embedded.unitDropIn)) {
+      const installed = this.installed();
+      return installed === undefined ? {} : { good: installed };
+    }
     const kinds: DropInKind[] = ['trial', 'fallback', 'good'];
     return Object.fromEntries(
       kinds.map((kind) => [kind, this.dropIn(kind)]).filter(([, header]) => header !== undefined),
     );
   }
 
+  /** The file for an embedded kubelet. */
+  installed(): DropInHeader | undefined {
+    return readDropIn(this.#read(this.layout.embedded!.installed) ?? '');
+  }
+
+  /** Names in a directory of the host; none where it cannot be seen. */
+  namesIn(dir: string): string[] {
+    return this.#exists(dir) ? this.#files.list(this.#root + dir) : [];
+  }
+
   writeDropIn(kind: DropInKind, text: string): void {
     this.#write(this.layout.dropIn[kind], text, unitMode);
+  }
+
+  writeUnitDropIn(text: string): void {
+    this.#write(this.layout.embedded!.unitDropIn, text, unitMode);
   }
 
   removeDropIn(kind: DropInKind): void {
@@ -87,7 +120,7 @@ export class OwnFiles {
   }
 
   hasUnit(unit: OwnUnit): boolean {
-    return this.#files.stat(this.#root + this.layout.units[unit]) !== undefined;
+    return this.#exists(this.layout.units[unit]);
   }
 
   removeUnit(unit: OwnUnit): void {
@@ -113,7 +146,8 @@ export class OwnFiles {
 
   #contentOf({ source, file }: StartedConfig): { digest: string; content: Map<string, Buffer> } | undefined {
     if (source === undefined || file === undefined) return undefined;
-    const data = this.#files.read(file);
+    const whole = this.#files.read(file);
+    const data = this.layout.embedded === undefined ? whole : Buffer.from(dropInOf(whole.toString('utf8')));
     const isWhole = source.mergedDigest === undefined;
     const others = isWhole ? this.#files.list(dirname(file)).filter((name) => name !== basename(file)) : [];
     const beside = others.flatMap((name) => {
@@ -167,11 +201,14 @@ export class OwnFiles {
   removeAll(): void {
     const { layout } = this;
     for (const path of [...Object.values(layout.dropIn), ...Object.values(layout.units)]) this.#remove(path);
-    for (const path of [layout.script, layout.tool, layout.fallbackText]) this.#remove(path);
+    const { installed, unitDropIn } = layout.embedded ?? {};
+    for (const path of [layout.script, layout.tool, layout.fallbackText, installed, unitDropIn])
+      if (path !== undefined) this.#remove(path);
     const runtime = this.#files.list(this.#root + layout.runDir).filter((name) => name !== lockName);
     for (const path of [layout.configsDir, ...runtime.map((name) => join(layout.runDir, name))])
       removeTree(this.#root + path, this.#files);
-    const dropInDirs = new Set(Object.values(layout.dropIn).map((path) => dirname(path)));
+    const dropIns = [...Object.values(layout.dropIn), ...(unitDropIn === undefined ? [] : [unitDropIn])];
+    const dropInDirs = new Set(dropIns.map((path) => dirname(path)));
     for (const dir of [...dropInDirs, layout.runDir, dirname(layout.tool), layout.dir]) this.#removeEmpty(dir);
   }
 
@@ -194,6 +231,10 @@ export class OwnFiles {
     replaceFile(target, data, { mode, durable: !path.startsWith('/run/'), files: this.#files });
   }
 
+  #exists(path: string): boolean {
+    return this.#files.stat(this.#root + path) !== undefined;
+  }
+
   #read(path: string): string | undefined {
     try {
       return this.#files.read(this.#root + path).toString('utf8');
@@ -213,8 +254,9 @@ export class OwnFiles {
 
 function exitRecord(invocation: string, text: string): ExitRecord[] {
   const fields = Object.fromEntries(text.split('\n').map((line) => line.split('=') as [string, string]));
-  const { kind, config, result, code, status, at, rolledBack } = fields;
+  const { kind, config, result, code, status, at, rolledBack, byItself } = fields;
   if (kind === undefined || config === undefined || rolledBack === undefined) return [];
   const about = { result: result ?? '', code: code ?? '', status: status ?? '', at: Number(at) };
-  return [{ invocation, kind: kind as DropInKind, config, ...about, rolledBack: rolledBack === 'yes' }];
+  const marks = { rolledBack: rolledBack === 'yes', byItself: byItself === 'yes' };
+  return [{ invocation, kind: kind as DropInKind, config, ...about, ...marks }];
 }

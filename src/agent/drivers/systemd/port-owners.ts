@@ -4,8 +4,12 @@ import type { Port, PortOwner } from '../driver.js';
 import { inodesOf, type ListeningSocket, parseRow } from '../listeners.js';
 
 const timeoutMs = 10_000;
-/** Sockets that listen, then what the process has open. Only these lines of a table that may be very long. */
-const sockets = 'grep -h " 0A " /proc/$1/net/tcp /proc/$1/net/tcp6 2>/dev/null; echo --; ls -l /proc/$1/fd';
+/**
+ * Sockets that listen, then what the process and its children have open: RKE2 is the parent of its kubelet. Only these lines of a
+ * table that may be very long.
+ */
+const sockets =
+  'grep -h " 0A " /proc/$1/net/tcp /proc/$1/net/tcp6 2>/dev/null; echo --; ls -l /proc/$1/fd || exit; for c in $(cat /proc/$1/task/*/children 2>/dev/null); do ls -l /proc/$c/fd 2>/dev/null; done; true';
 /** The processes that have one of these sockets. */
 const holders = 'for i; do find /proc/[0-9]*/fd -lname "socket:\\[$i\\]" 2>/dev/null; done';
 

@@ -310,7 +310,7 @@ class SystemdConnection implements Systemd {
     const { clock, log } = this.#options;
     this.#opening = undefined;
     while (!this.#over.signal.aborted) {
-      log.warn('the connection to systemd ended, it is opened again');
+      log.warn('connection to systemd closed, reconnecting');
       await clock.sleep(reconnectMs, this.#over.signal).catch(() => {});
       if (this.#over.signal.aborted) return;
       try {

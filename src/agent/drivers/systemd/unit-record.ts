@@ -51,7 +51,7 @@ export function noticesOf(view: HostView, seen: Seen): Notice[] {
   if (isStale(view) || (isStaged(view, seen) && changed))
     notices.push({ reason: 'BaseCommandChanged', message: `ExecStart= of the unit is now ${view.base?.text}` });
   if (fellBack !== undefined && own.fallback !== undefined)
-    notices.push({ reason: 'FellBackToLocal', message: 'the kept config crashed too often at its start' });
+    notices.push({ reason: 'FellBackToLocal', message: 'the last known good config kept crashing at its start' });
   const left = limits.split('\n').flatMap((line) => {
     const [, file, now, before] = /^left (\S+) (\S+) (.*)$/.exec(line) ?? [];
     return file === undefined ? [] : [`${file} is ${now}, and was ${before}`];

@@ -66,7 +66,10 @@ function Fleet() {
           <p>Clear a filter to see more nodes.</p>
         </EmptyPanel>
       ) : (
-        <div class="fleet" style={{ '--rows-height': `${heightFor(shown.value.length)}px` }}>
+        <div
+          class={shown.value.length > fewNodes ? 'fleet' : 'fleet few'}
+          style={{ '--rows-height': `${heightFor(shown.value.length)}px` }}
+        >
           <CellsWithDetail groups={groups.value} label={label} />
           <NodeGrid
             rows={shown.value}
@@ -80,6 +83,8 @@ function Fleet() {
     </>
   );
 }
+
+const fewNodes = 40;
 
 /** Height for a table with this many rows; a few nodes need no screen full of nothing. */
 const heightFor = (nodes: number): number => Math.max(200, (nodes + 1) * rowHeight + 24);
@@ -97,7 +102,7 @@ function CellsWithDetail({ groups, label }: { groups: ReturnType<typeof groupRow
             {[...flagsOf(pointed), pointed.assigned, pointed.error].filter(Boolean).join(' · ')}
           </>
         ) : (
-          'Point at a cell to read it; a click opens it, and the key ? explains the signs.'
+          'Point at a cell to read it; ? explains the signs.'
         )}
       </p>
     </div>

@@ -5,7 +5,7 @@ import { anySummary } from '../../../../test/rig/set-summary.js';
 import { attentionOf, isCalm, mostNames, mostReasons, mostRollouts } from './attention.js';
 
 test('halted rollouts are before those that wait, and those before the ones that run; then nodes, trouble first', () => {
-  const { rollouts, nodes } = attentionOf(
+  const { rollouts, nodes, others } = attentionOf(
     [
       anySummary('runs', { assessment: 'progressing', reason: 'BudgetSpent' }),
       anySummary('waits', { assessment: 'progressing', reason: 'AwaitingApproval' }),
@@ -31,6 +31,10 @@ test('halted rollouts are before those that wait, and those before the ones that
     ['silent', 'node-2'],
     ['no agent', 'node-1'],
     ['not ready', 'node-3'],
+  ]);
+  expect(others).toEqual([
+    { state: 'held', count: 1 },
+    { state: 'outdated', count: 1 },
   ]);
 });
 

@@ -28,6 +28,8 @@ export interface Attention {
   nodes: NodeGroup[];
   /** Reasons of nodes in trouble beyond those in `nodes`. */
   moreReasons: number;
+  /** Nodes that nobody has to look at now, and that are not on target either. */
+  others: { state: OverallState; count: number }[];
   /** The rollout that ended last; undefined: none is known. */
   lastEnd: { set: string; at: number } | undefined;
 }
@@ -67,11 +69,15 @@ export function attentionOf(sets: readonly SetSummary[], rows: readonly Row[]): 
 
 const kinds: readonly string[] = ['in trouble', 'silent', 'no agent', 'not ready'] satisfies NodeGroup['kind'][];
 
-function nodeGroups(rows: readonly Row[]): Pick<Attention, 'nodes' | 'moreReasons'> {
+function nodeGroups(rows: readonly Row[]): Pick<Attention, 'nodes' | 'moreReasons' | 'others'> {
   const groups = new Map<string, NodeGroup>();
+  const others = new Map<OverallState, number>();
   for (const row of rows) {
     const kind = overallStateOf(row);
-    if (!kinds.includes(kind)) continue;
+    if (!kinds.includes(kind)) {
+      if (kind !== 'on target') others.set(kind, (others.get(kind) ?? 0) + 1);
+      continue;
+    }
     const reason = kind === 'in trouble' ? row.error || row.state : '';
     const key = `${kind} ${reason}`;
     const group = groups.get(key) ?? { kind: kind as NodeGroup['kind'], reason, count: 0, names: [] };
@@ -83,9 +89,10 @@ function nodeGroups(rows: readonly Row[]): Pick<Attention, 'nodes' | 'moreReason
     (a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || b.count - a.count,
   );
   const troubles = sorted.filter(({ kind }) => kind === 'in trouble');
-  const others = sorted.filter(({ kind }) => kind !== 'in trouble');
+  const unknown = sorted.filter(({ kind }) => kind !== 'in trouble');
   return {
-    nodes: [...troubles.slice(0, mostReasons), ...others],
+    nodes: [...troubles.slice(0, mostReasons), ...unknown],
+    others: [...others].map(([state, count]) => ({ state, count })),
     moreReasons: Math.max(0, troubles.length - mostReasons),
   };
 }

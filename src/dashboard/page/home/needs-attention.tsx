@@ -2,7 +2,7 @@
 import { useComputed } from '@preact/signals';
 import type { SetSummary } from '../../wire.js';
 import { isLoaded, rowsByName, rowsVersion } from '../fleet/fleet-store.js';
-import { Ago } from '../parts/age.js';
+import { Age, Ago } from '../parts/age.js';
 import { ButtonLink } from '../parts/button.js';
 import { NodeLinks } from '../parts/node-links.js';
 import { StateSign } from '../parts/state-badge.js';
@@ -43,11 +43,21 @@ export function NeedsAttention() {
 }
 
 /** Old data shows nothing about now, which the banner says. */
-function Calm({ attention: { lastEnd } }: { attention: Attention }) {
-  if (connection.value.kind !== 'live' || rowsByName().length === 0) return null;
+function Calm({ attention: { lastEnd, others } }: { attention: Attention }) {
+  const { seeFleet, seeSets } = me.value!.may;
+  if (!seeFleet || connection.value.kind !== 'live' || rowsByName().length === 0) return null;
   return (
     <p class="calm">
-      <StateSign state="active" /> Nothing needs you: no rollout is under way, and every node is well.
+      <StateSign state="active" /> Nothing needs you: {seeSets && 'no rollout is under way, and '}no node is in trouble
+      {others.map(({ state, count }) => (
+        <span key={state}>
+          ,{' '}
+          <a href={link([], { state })}>
+            {count.toLocaleString('en')} {state}
+          </a>
+        </span>
+      ))}
+      .
       {lastEnd && (
         <>
           {' '}
@@ -66,6 +76,7 @@ function RolloutCards({ group: { urgency, shown, more } }: { group: Rollouts }) 
           <header>
             <h2>
               <StateSign state={signOf(set)} /> <a href={link(['sets', set.name])}>{set.name}</a> {headline(set)}
+              <Since set={set} />
             </h2>
             <div class="actions">
               <Steps set={set} urgency={urgency} />
@@ -83,6 +94,21 @@ function RolloutCards({ group: { urgency, shown, more } }: { group: Rollouts }) 
         </p>
       )}
     </>
+  );
+}
+
+function Since({ set: { since, assessment } }: { set: SetSummary }) {
+  if (since === 0) return null;
+  return (
+    <span class="since">
+      {assessment === 'stopped' ? (
+        <Ago ms={since} />
+      ) : (
+        <>
+          for <Age ms={since} />
+        </>
+      )}
+    </span>
   );
 }
 
@@ -104,6 +130,7 @@ function Steps({ set: { name, reason }, urgency }: { set: SetSummary; urgency: U
     );
   if (reason === 'AwaitingApproval' && may.steerSets) return step('Approve…', [name], { do: 'approve' }, 'primary');
   if (reason === 'Paused' && may.changeSets) return step('Resume…', [name], { do: 'resume' }, 'primary');
+  if (urgency === 'running' && may.changeSets) return step('Pause…', [name], { do: 'pause' });
   return null;
 }
 

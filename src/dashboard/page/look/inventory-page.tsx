@@ -43,7 +43,7 @@ function Pools({ pools }: Pick<InventoryAnswer, 'pools'>) {
   return (
     <Section title="Pools">
       <DataTable
-        caption="Pools"
+        caption="Pools of nodes"
         rows={pools}
         rowKey={({ name }) => name}
         columns={[

@@ -19,10 +19,18 @@ import { DiffSection } from './diff.js';
 export function NodePage({ name }: { name: string }) {
   rowsVersion.value;
   // The row is replaced when anything about the node changed: then the details are read again.
-  const details = useResource<NodeDetails>(apiPath('nodes', name), rowOf(name));
+  const row = rowOf(name);
+  const details = useResource<NodeDetails>(apiPath('nodes', name), row);
   return (
     <>
-      {details.data === undefined && <PageTitle>{name}</PageTitle>}
+      {details.data === undefined && (
+        <>
+          <PageTitle>
+            {name} {row && <StateBadge state={row.state} />}
+          </PageTitle>
+          {row && <p class="sentence">{row.error}</p>}
+        </>
+      )}
       <Loaded resource={details}>{(node) => <Node node={node} reload={details.reload} />}</Loaded>
       {details.data === undefined && <a href={link([])}>All nodes</a>}
     </>
@@ -112,6 +120,7 @@ function NodeFacts({ node }: { node: NodeDetails }) {
         ['Active', row.active],
         ['Last known good', row.lastKnownGood],
         ['Set', row.set !== '' && inSet],
+        ['Signed', node.signed],
         ['Kubelet', row.kubelet],
         ['Ready', row.ready ? 'yes' : 'no'],
         ['Zone', row.zone],
@@ -141,6 +150,9 @@ function Commands({ node: { commands } }: { node: NodeDetails }) {
   );
 }
 
+/** As in the table of nodes: the name of the ConfigMap. */
+const shortName = (config: string): string => config.split('/')[1] ?? config;
+
 function History({ history }: { history: NodeDetails['history'] }) {
   const [isWhole, setWhole] = useState(false);
   if (history.length === 0) return null;
@@ -154,7 +166,14 @@ function History({ history }: { history: NodeDetails['history'] }) {
         columns={[
           { title: 'Revision', cell: ({ revision }) => revision, isNumber: true },
           { title: 'When', cell: ({ at }) => <Ago ms={Date.parse(at)} /> },
-          { title: 'Change', cell: ({ from, to }) => (from === to ? to : `${from} → ${to}`) },
+          {
+            title: 'Change',
+            cell: ({ from, to }) => (
+              <span title={`${from} → ${to}`}>
+                {from === to ? shortName(to) : `${shortName(from)} → ${shortName(to)}`}
+              </span>
+            ),
+          },
           { title: 'By', cell: ({ verb, by }) => `${verb} by ${by}` },
           { title: 'Result', cell: ({ result }) => result, isText: true },
           { title: 'Reason', cell: ({ why }) => why ?? '', isText: true },

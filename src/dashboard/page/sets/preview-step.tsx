@@ -11,6 +11,7 @@ import { ErrorPanel, Section } from '../parts/panels.js';
 import { StateSign } from '../parts/state-badge.js';
 import { asFailure } from '../resource.js';
 import { Differences } from './differences.js';
+import { Drains, Rejections } from './plan-parts.js';
 import { inWords } from './set-view.js';
 
 export function PreviewStep({ yaml, base }: { yaml: string; base: SetBase | undefined }) {
@@ -58,7 +59,7 @@ function Plan({ plan }: { plan: RolloutPlan }) {
   const approvals = own.some(({ approve }) => approve) ? '; approvals come on top' : '';
   return (
     <>
-      <div class="panel standing">
+      <div class={`panel standing ${stalled || isRejected ? 'halted' : ''}`}>
         <Facts
           facts={[
             [
@@ -92,21 +93,7 @@ function Plan({ plan }: { plan: RolloutPlan }) {
           ]}
         />
       </div>
-      {rejections.length > 0 && (
-        <Section title="Nodes that would reject it">
-          <DataTable
-            caption="Rejections"
-            rows={rejections}
-            rowKey={({ nodes, kubeletVersion, message }) => JSON.stringify([nodes[0], kubeletVersion, message])}
-            columns={[
-              { title: 'Kubelet', cell: ({ kubeletVersion }) => kubeletVersion },
-              { title: 'Nodes', cell: ({ nodes }) => <NodeLinks names={nodes.slice(0, 5)} count={nodes.length} /> },
-              { title: 'Reason', cell: ({ reason }) => <span class="reason">{reason}</span> },
-              { title: 'Why', cell: ({ message }) => message, isText: true },
-            ]}
-          />
-        </Section>
-      )}
+      <Rejections rejections={rejections} />
       {own.length > 0 && (
         <Section title="Waves">
           <ol class="waves">
@@ -116,6 +103,7 @@ function Plan({ plan }: { plan: RolloutPlan }) {
           </ol>
         </Section>
       )}
+      <Drains drains={plan.drains} />
       <Differences nodes={plan.nodes} />
       {excluded.length > 0 && (
         <Section title={`Not changed for now: ${excluded.length}`}>

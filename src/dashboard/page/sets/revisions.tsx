@@ -42,6 +42,9 @@ export function Revisions({ set }: { set: SetDetails }) {
             : []),
           { title: 'Revision', cell: ({ revision }) => <code>{revision}</code> },
           { title: 'Change', cell: ({ summary }) => <code>{summary}</code>, isText: true },
+          ...(revisions.some(({ signed }) => signed !== undefined)
+            ? [{ title: 'Signed by', cell: signedBy, isText: true }]
+            : []),
           { title: 'Started', cell: ({ startedAt }) => <Ago ms={Date.parse(startedAt)} /> },
           { title: 'Took', cell: took },
           { title: 'Outcome', cell: (one) => outcome(one, set) },
@@ -57,6 +60,8 @@ export function Revisions({ set }: { set: SetDetails }) {
     </>
   );
 }
+
+const signedBy = ({ signed }: Revision) => signed?.keys.map((key) => <code key={key}>{key} </code>);
 
 const took = ({ startedAt, endedAt }: Revision): string =>
   endedAt === undefined ? '' : ageText(Date.parse(startedAt), Date.parse(endedAt));

@@ -15,6 +15,7 @@ import { useResource } from '../resource.js';
 import { link, place, setQuery } from '../router.js';
 import { me } from '../session.js';
 import { sets } from '../stream.js';
+import { Analyses, AnalysisSoFar } from './analyses.js';
 import { CopyText } from './copy-text.js';
 import { ExpectedEnd } from './expected-end.js';
 import { Failures } from './failures.js';
@@ -29,11 +30,18 @@ export function SetPage({ name }: { name: string }) {
   // The stream has a summary of every set: when this one changes, there is more to read.
   const resource = useResource<SetDetails>(apiPath('sets', name), JSON.stringify(summary));
   const { data, failure } = resource;
-  if (data === undefined && failure !== undefined)
+  if (data === undefined)
     return (
       <>
         <PageTitle>{name}</PageTitle>
-        <ErrorPanel failure={failure} retry={resource.reload} />
+        {summary && <Known set={summary} />}
+        {failure ? (
+          <ErrorPanel failure={failure} retry={resource.reload} />
+        ) : (
+          <p class="loading" role="status">
+            Loading…
+          </p>
+        )}
         <a href={link(['sets'])}>All sets</a>
       </>
     );
@@ -48,9 +56,12 @@ export function SetPage({ name }: { name: string }) {
               <Waves set={set} />
             </Section>
           )}
-          <Section title="Budgets">
-            <Budgets set={set} />
-          </Section>
+          <Analyses set={set} />
+          {urgencyOf(set) !== undefined && (
+            <Section title="Budgets">
+              <Budgets set={set} />
+            </Section>
+          )}
           <NamedNodes title="Draining" nodes={set.status.draining} total={set.status.drainingNodes} />
           {set.nodes.failed > set.failures.length && (
             <NamedNodes title="Failed nodes" nodes={set.status.failedSamples} total={set.nodes.failed} />
@@ -79,10 +90,19 @@ export function SetPage({ name }: { name: string }) {
   );
 }
 
+/** State from the stream: it is there before the answer, and where there is none. */
+const Known = ({ set }: { set: SetSummary }) => (
+  <div class={`panel standing ${urgencyOf(set) ?? 'calm'}`}>
+    <SetState set={set} />
+    <Failures set={set} />
+    {set.failures.length === 0 && set.assessment !== 'complete' && <p>{set.waiting || set.message}</p>}
+    {set.completion !== '' && <p>{set.completion}</p>}
+  </div>
+);
+
 /** `failures`: of the stream, which has the lines of the kubelets. */
 function MainState({ set, failures }: { set: SetDetails; failures: SetSummary }) {
   const failedNodes = failedBefore(set);
-  const isFailed = set.failures.length > 0;
   return (
     <div class={`panel standing ${urgencyOf(set) ?? 'calm'}`}>
       <SetState set={set} />
@@ -94,7 +114,7 @@ function MainState({ set, failures }: { set: SetDetails; failures: SetSummary })
             set.assessment === 'stopped' ? set.reason !== 'Halted' && set.message : set.waiting,
           ],
           // The buttons say the same.
-          ['Next', !(isFailed && set.actions.length > 0) && set.next],
+          ['Next', !set.actions.some(({ verb }) => /^(approve|resume|retry)$/.test(verb)) && set.next],
           ['Warning', warningOf(set)],
           ['Completion', set.completion],
           ['Pace', set.assessment === 'progressing' && paceText(set.nodesPerMinute)],
@@ -166,7 +186,12 @@ function changeFor(set: SetDetails, action: SetCommand): ConfirmedChange {
       ...common,
       title: approveTexts.title(set, action.wave),
       text: approveTexts.text(set, action.follows),
-      details: <WhatFollows set={set.name} revision={set.revision} wave={action.wave} />,
+      details: (
+        <>
+          <AnalysisSoFar set={set} />
+          <WhatFollows set={set.name} revision={set.revision} wave={action.wave} />
+        </>
+      ),
       body: { ...named, wave: action.wave },
       asksWhy: true,
     };

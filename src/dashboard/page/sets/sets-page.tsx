@@ -22,7 +22,7 @@ const columns: Column<SetSummary>[] = [
   { title: 'Failed', cell: ({ nodes }) => (nodes.failed > 0 ? <strong>{nodes.failed}</strong> : 0), isNumber: true },
   { title: 'Expected end', cell: (set) => <ExpectedEnd set={set} /> },
   {
-    title: 'Waits for',
+    title: 'Waits for, or why it stopped',
     cell: ({ waiting, assessment, message }) => waiting || (assessment === 'stopped' && message),
     isText: true,
   },

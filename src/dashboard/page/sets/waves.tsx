@@ -26,9 +26,9 @@ export function Waves({ set }: { set: SetDetails }) {
               {own} {own === 1 ? 'node' : 'nodes'}
             </span>
             <span class="wave-state">{state}</span>
-            {!isSkipped && <After wave={set.waves[at]!} />}
+            {!isSkipped && set.assessment !== 'stopped' && <After wave={set.waves[at]!} />}
           </div>
-          <ProgressBar parts={parts} label={`Wave ${wave}`} />
+          {!isSkipped && <ProgressBar parts={parts} label={`Wave ${wave}`} />}
           <ProgressText parts={parts} />
           <WaveNodes set={set} wave={wave} />
         </li>
@@ -113,11 +113,15 @@ function BudgetUse({
       </dt>
       <dd>
         <span class="budget-count">
-          {used} of {allowed}
-          {used >= allowed && used > 0 && (isSpent ? ', spent' : ', all in use')}
+          {used} of {allowed} allowed
+          {used >= allowed && used > 0 && !isSpent && ', all in use'}
         </span>
         <meter min={0} max={Math.max(1, allowed)} value={used} aria-label={`${title}: ${used} of ${allowed} used`} />
-        {nodes.length > 0 && <NodeLinks names={nodes} count={used} />}
+        {nodes.length > 0 && (
+          <div>
+            <NodeLinks names={nodes} count={used} />
+          </div>
+        )}
       </dd>
     </div>
   );

@@ -6,6 +6,7 @@ import { NodeLinks } from '../parts/node-links.js';
 import { ErrorPanel } from '../parts/panels.js';
 import { asFailure } from '../resource.js';
 import { Differences } from './differences.js';
+import { Drains, Rejections } from './plan-parts.js';
 
 interface Props {
   set: string;
@@ -36,7 +37,18 @@ export function WhatFollows(props: Props) {
   if (found === undefined) return <Reading>Reading the nodes and the difference…</Reading>;
   return (
     <>
+      {found.stalled && (
+        <div class="panel error" role="alert">
+          <p>
+            <strong>The rollout would stop again: {found.stalled.message}</strong>{' '}
+            <span class="reason">{found.stalled.reason}</span>
+          </p>
+        </div>
+      )}
       <WaveNames found={found} most={20} />
+      <Signers found={found} />
+      <Rejections {...found} />
+      <Drains drains={found.drains} />
       <Differences nodes={found.nodes} />
     </>
   );
@@ -54,6 +66,15 @@ const Reading = ({ children }: { children: string }) => (
     {children}
   </p>
 );
+
+/** The keys behind a config that is about to be approved. */
+const Signers = ({ found: { signed } }: { found: ApprovalPreview }) =>
+  signed && (
+    <p>
+      <strong>Signed:</strong> {signed.keys.length === 0 ? 'no valid signature' : `by ${signed.keys.join(', ')}`}
+      {signed.signers && `, which hosts know as ${signed.signers.join(', ')}`}; {signed.statement}
+    </p>
+  );
 
 const WaveNames = ({ found, most }: { found: ApprovalPreview; most: number }) => (
   <>

@@ -1,5 +1,5 @@
 /** State of one node, as the history shows it so far. Promises about nodes are checked against it, entry by entry. */
-import { classOf, configIn } from '../configs.js';
+import { classOf, configIn, isRejected } from '../configs.js';
 import type { Entry, ReportedStatus } from '../history.js';
 
 /** No object has this version: run-schedule.ts writes it into the status of a node that lies. */
@@ -10,7 +10,7 @@ export const isFailing = (behaviour: string | undefined) =>
 
 /** No kubelet is ever active with it. */
 export const neverAnswers = (domain = '') =>
-  ['invalid', 'crashing', 'unhealthy', 'taken', 'brief'].includes(classOf(domain) ?? '');
+  isRejected(classOf(domain)) || ['crashing', 'unhealthy', 'taken', 'brief'].includes(classOf(domain) ?? '');
 
 export class ObservedNode {
   readonly node: string;

@@ -2,7 +2,7 @@
  * Promise 6, as the API shows the nodes of the set: how many are changed at a time, that a config that fails is not given to more
  * nodes, that a person who assigns a config is respected, and that the rollout ends.
  */
-import { classOf, domainOf } from '../configs.js';
+import { classOf, domainOf, isRejected } from '../configs.js';
 import type { Entry } from '../history.js';
 import { progressDeadlineMs } from '../run-schedule.js';
 import type { Schedule } from '../schedule.js';
@@ -165,4 +165,4 @@ export function checkSetEnd({ actions, inSet }: Schedule, entries: readonly Entr
   });
 }
 
-const failsEverywhere = (domain: string) => classOf(domain) === 'invalid' || isFailing(classOf(domain));
+const failsEverywhere = (domain: string) => isRejected(classOf(domain)) || isFailing(classOf(domain));

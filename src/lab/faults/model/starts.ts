@@ -1,5 +1,5 @@
-/** Promises 1 and 3, at every start of a kubelet: a whole, valid config that was assigned, and another one after each stop. */
-import { classOf, configIn } from '../configs.js';
+/** Promises 1, 3 and 9, at every start of a kubelet: a whole, valid, signed config that was assigned, and another one after each stop. */
+import { classOf, configIn, notSigned } from '../configs.js';
 import type { Entry } from '../history.js';
 import type { ObservedNode } from './observed-node.js';
 import type { Report } from './violation.js';
@@ -28,6 +28,8 @@ export function checkStarts(facts: ObservedNode, report: Report): (entry: Entry)
     else if (behaviour !== 'local' && !facts.everAssigned.has(configIn(domain)))
       report(3, atMs, `started ${domain}, which was never assigned`);
     if (behaviour === 'invalid') report(1, atMs, `the kubelet was started with the invalid config ${domain}`);
+    if (notSigned.some((one) => one === behaviour))
+      report(9, atMs, `the kubelet was started with ${domain}, which no key of the trust file has signed`);
     if (stoppedByAgent && domain === facts.running) report(1, atMs, `restarted without another config (${domain})`);
   };
 }

@@ -11,11 +11,13 @@
  *   crashed, else                   last     that it crashes
  */
 import { ConfigError } from '../../api/config-error.js';
-import { type ExactRef, formatRef, sameConfig } from '../../api/config-ref.js';
+import { type ExactRef, sameConfig } from '../../api/config-ref.js';
 import type { TrialState } from '../../api/node-config.js';
 import { type Clock, rfc3339 } from '../../clock.js';
-import { type Choice, FailedBefore } from '../choose.js';
-import type { KubeletDriver, Notice, StartedConfig } from '../drivers/driver.js';
+import type { Log } from '../../log.js';
+import { type Choice, FailedBefore, type KubeletCommandLine } from '../choose.js';
+import type { Documents } from '../documents.js';
+import type { KubeletDriver, Notice } from '../drivers/driver.js';
 import type { KubeletRun } from '../kubelet-run.js';
 import { detachRecord, holdRecord } from '../requests.js';
 import type { NodeState } from '../state/node-state.js';
@@ -23,47 +25,96 @@ import { sourceOf } from '../transitions.js';
 import { bootCrashOf } from '../trial/boot-crash.js';
 import { kubeletLogRecord } from '../trial/exit.js';
 import { type Trial, type TrialLimits, trialRecord } from '../trial/trial.js';
-import type { OwedReport, Report, UpgradeReport } from './report.js';
-import type { Reporter } from './reporter.js';
+import { shownLocalConfig } from './local-config.js';
+import type { Counters } from './metrics.js';
+import type { Report } from './report.js';
+import type { Reporter, ReportFields } from './reporter.js';
 
-export interface UpdateOptions {
-  state: NodeState;
-  reporter: Reporter;
-  driver: Pick<KubeletDriver, 'name'>;
-  limits: TrialLimits;
-  clock: Clock;
-  owed?: OwedReport | undefined;
-  upgrade?: UpgradeReport | undefined;
-  unit?: { notices: Notice[]; nextStart: StartedConfig | undefined };
+/** A part of the agent that adds to the report. */
+export interface ReportSource {
+  /** Fields of the report; undefined clears one. The run is the present one, if there is one. */
+  reported?(run: KubeletRun | undefined): Partial<ReportFields>;
+  notices?(): Notice[];
 }
 
-export function updateReport(options: UpdateOptions, run: KubeletRun | undefined): void {
-  const { state, reporter, driver, unit } = options;
-  const assigned = sourceOf(state.assigned());
-  const lastKnownGood = sourceOf(state.lastKnownGood());
-  const { active, configError } = whatRuns(run, assigned, reporter.latest);
-  reporter.update({
-    assigned,
-    lastKnownGood: trusted(lastKnownGood, run, state.read(trialRecord)),
-    active,
-    configError,
-    kubeletLog: kubeletLogOf(state, configError),
-    ...(run && {
-      warnings: [...run.choice.accepted.warnings, ...run.warnings],
-      pinnedByFlags: run.choice.accepted.pinnedByFlags,
-    }),
-    trial: run && trialState(options, run, reporter.latest.trial?.endsAt),
-    held: state.read(holdRecord),
-    detached: state.read(detachRecord)?.done === undefined ? undefined : true,
-    owed: options.owed,
-    upgrade: options.upgrade,
-    bootCrash: bootCrashOf(state),
-    driver: driver.name,
-    trialSeconds: Math.round(options.limits.durationMs / 1000),
-    notices: unit?.notices.length ? unit.notices : undefined,
-    nextStart: unit?.nextStart && formatRef(unit.nextStart.source, 'short'),
-  });
-  if (run?.alive) reporter.publish();
+export interface NodeReportOptions {
+  state: NodeState;
+  reporter: Reporter;
+  driver: Pick<KubeletDriver, 'name' | 'unit'>;
+  limits: TrialLimits;
+  clock: Clock;
+  log: Log;
+  documents: Documents;
+  commandLine: KubeletCommandLine;
+  /** The present run, if there is one. */
+  run(): KubeletRun | undefined;
+}
+
+export class NodeReport {
+  readonly #options: NodeReportOptions;
+  #sources: readonly ReportSource[] = [];
+
+  readonly counters: Counters;
+
+  constructor(options: NodeReportOptions) {
+    this.#options = options;
+    this.counters = options.reporter.counters;
+  }
+
+  add(sources: readonly ReportSource[]): void {
+    this.#sources = sources;
+  }
+
+  update(run = this.#options.run()): void {
+    const { state, reporter, driver, limits } = this.#options;
+    const assigned = sourceOf(state.assigned());
+    const lastKnownGood = sourceOf(state.lastKnownGood());
+    const { active, configError } = whatRuns(run, assigned, reporter.latest);
+    const notices = this.#sources.flatMap((source) => source.notices?.() ?? []);
+    reporter.update({
+      assigned,
+      lastKnownGood: trusted(lastKnownGood, run, state.read(trialRecord)),
+      active,
+      configError,
+      kubeletLog: kubeletLogOf(state, configError),
+      ...(run && {
+        warnings: [...run.choice.accepted.warnings, ...run.warnings],
+        rejectedPods: run.rejectedPods,
+        pinnedByFlags: run.choice.accepted.pinnedByFlags,
+      }),
+      trial: run && trialState(this.#options, run, reporter.latest.trial?.endsAt),
+      held: state.read(holdRecord),
+      detached: state.read(detachRecord)?.done === undefined ? undefined : true,
+      bootCrash: bootCrashOf(state),
+      driver: driver.name,
+      trialSeconds: Math.round(limits.durationMs / 1000),
+      notices: notices.length > 0 ? notices : undefined,
+      ...Object.assign({}, ...this.#sources.map((source) => source.reported?.(run))),
+    });
+    if (run?.alive) reporter.publish();
+  }
+
+  /** Reads the local config and the flags again. */
+  updateLocal(): void {
+    const { documents, commandLine, reporter } = this.#options;
+    reporter.update({ localConfig: shownLocalConfig(documents.localFiles()), kubeletFlags: commandLine.shown });
+  }
+
+  /** From now on the report is true, whatever runs. */
+  publish(): void {
+    this.#options.reporter.publish();
+  }
+
+  /** The host may run another config than the one that was reported last: a power cut in a trial boots the last known good one. */
+  async readHost(): Promise<void> {
+    const { driver, reporter, log } = this.#options;
+    const running = await driver.unit?.running().catch((error) => void log.warn('cannot read kubelet unit', { error }));
+    if (running === undefined || sameConfig(running.source, reporter.latest.active, 'version')) return;
+    reporter.update({ active: running.source });
+    this.updateLocal();
+    this.update();
+    this.publish();
+  }
 }
 
 export type RunState = Pick<KubeletRun, 'choice' | 'next' | 'alive' | 'crash' | 'onTrial'>;
@@ -118,7 +169,7 @@ const passedOver = (choice: Choice) => (choice.passedOver ?? []).map(({ source }
 const endsAtToleranceMs = 10_000;
 
 function trialState(
-  { clock, limits }: UpdateOptions,
+  { clock, limits }: Pick<NodeReportOptions, 'clock' | 'limits'>,
   { trial, onTrial, alive }: KubeletRun,
   shown: string | undefined,
 ): TrialState | undefined {

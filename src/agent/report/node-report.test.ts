@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { sourceOf } from '../../../test/rig/node.js';
 import { ConfigError } from '../../api/config-error.js';
-import { type RunState, whatRuns } from './update-report.js';
+import { type RunState, whatRuns } from './node-report.js';
 
 const [it, before] = [sourceOf('1'), sourceOf('2')];
 const rolledBack = new ConfigError('CrashLoop', '');

@@ -1,0 +1,8 @@
+/** How an agent drives its kubelet, as the status of a NodeConfig names it. */
+
+/** The kubelet is a part of k3s or RKE2: it is restarted with all of that program. */
+export type EmbeddedDriver = `${'k3s' | 'rke2'}-${'agent' | 'server'}`;
+
+/** A restart of the kubelet is one of the API server of this host. */
+export const restartsApiServer = (driver: string | undefined): boolean =>
+  driver === 'k3s-server' || driver === 'rke2-server';

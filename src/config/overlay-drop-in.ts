@@ -1,0 +1,13 @@
+/** An overlay as a drop-in of --config-dir, for kubelets from 1.32 on: there null returns a field to its default. Pure. */
+import { header } from './header.js';
+import type { KubeletConfig, Overlay } from './model.js';
+import { withSetting } from './set-field.js';
+
+export function overlayDropIn({ config, unset }: Overlay): KubeletConfig {
+  return unset.reduce<KubeletConfig>(withNull, { ...header, ...config });
+}
+
+function withNull(config: KubeletConfig, path: string): KubeletConfig {
+  const key = /^([^[]+)\[(.*)\]$/s.exec(path);
+  return withSetting(config, { path: key === null ? path.split('.') : [...key[1]!.split('.'), key[2]!], value: null });
+}

@@ -1,0 +1,37 @@
+/** Signals to watch, for every field. */
+import { expect, test } from 'vitest';
+import { signals } from '../api/signals.js';
+import { watchedPaths, watchedSignals } from './catalogue/watch.js';
+import { entryOf, signalSources, watchOf } from './catalogue.js';
+import { fields } from './fields.js';
+
+test('every field says when a change of it shows, and what to watch', () => {
+  expect(fields.filter(({ path }) => watchOf(path) === undefined).map(({ path }) => path)).toEqual([]);
+  expect(watchedPaths.filter((path) => entryOf(path) === undefined)).toEqual([]);
+});
+
+test('what is given to new containers only is not said to show at once', () => {
+  const early = fields.filter(({ path }) => {
+    const isForNew = entryOf(path)!.pods === 'new containers only';
+    return isForNew && watchOf(path)!.seen === 'at once';
+  });
+  expect(early.map(({ path }) => path)).toEqual([]);
+});
+
+test('a field in a map or a list is watched like the field', () => {
+  expect(watchOf('evictionHard[memory.available]')).toBe(watchOf('evictionHard'));
+  expect(watchOf('registerWithTaints[0].effect')).toBe(watchOf('registerWithTaints'));
+});
+
+test('every signal has a source', () => {
+  expect(Object.keys(signalSources).sort()).toEqual(Object.keys(signals).sort());
+});
+
+test('signals of several fields are named once', () => {
+  expect(watchedSignals(['singleProcessOOMKill', 'evictionMinimumReclaim', 'noSuchField', 'failCgroupV1'])).toEqual([
+    'oomKills',
+    'restarts',
+    'lostReady',
+    'evictions',
+  ]);
+});

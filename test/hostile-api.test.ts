@@ -1,0 +1,281 @@
+/**
+ * A hostile API server, or somebody with all rights in the cluster, against an agent that runs as a service of a host with a trust file:
+ * two persons must have signed for its pool. Nothing else is started, at once, after a reboot, or later.
+ */
+import { describe, expect, test } from 'vitest';
+import type { TrustSource } from '../src/agent/validate/trust-file.js';
+import type { ConfigMap } from '../src/api/object.js';
+import { allowFieldsAnnotation, signaturesAnnotation, skipForecastAnnotation } from '../src/api/signing.js';
+import { parseTrust } from '../src/config/signing/trust.js';
+import { configMaps } from '../src/kube/resource-type.js';
+import { createFlowRig, type FlowRig } from './rig/memory-node.js';
+import { signedAnnotations, testKey } from './rig/signing.js';
+
+const [ann, anns, bob, cid, eve] = [testKey(), testKey('sk-ssh-ed25519@openssh.com'), testKey(), testKey(), testKey()];
+const namespace = 'kube-system';
+const hour = 3600;
+
+type Parts = {
+  data: Record<string, string>;
+  binaryData?: Record<string, string>;
+  annotations?: Record<string, string>;
+};
+type About = Partial<Parameters<typeof signedAnnotations>[1]>;
+
+class Host {
+  readonly rig: FlowRig;
+  #trust = parseTrust(trustText(), 'trust.yaml');
+
+  constructor(rig: FlowRig) {
+    this.rig = rig;
+    const read: TrustSource['read'] = () => ({ trust: this.#trust, writtenMs: this.now * 1000 });
+    rig.trustFile = { path: 'trust.yaml', read };
+  }
+
+  get now(): number {
+    return Math.floor(this.rig.clock.now() / 1000);
+  }
+
+  signed(maxPods: number, about: About = {}): Required<Omit<Parts, 'binaryData'>> {
+    const parts = { data: { kubelet: configOf(maxPods) } };
+    const facts = { keys: [ann!, bob!], pools: ['gpu'], serial: this.now + maxPods, floor: this.now, ...about };
+    return { ...parts, annotations: signedAnnotations(parts, facts) };
+  }
+
+  /** With the rights of a cluster admin. */
+  async assign(name: string, { annotations = {}, ...parts }: Parts): Promise<void> {
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, annotations }, ...parts };
+    await this.rig.client.create(configMaps, { namespace }, object);
+    await this.rig.point({ configMap: { name, namespace, kubeletConfigKey: 'kubelet' } });
+  }
+
+  async edit(name: string, patch: object): Promise<void> {
+    await this.rig.client.patch(configMaps, { name, namespace }, patch, { as: 'merge' });
+  }
+
+  revoke(line: string): void {
+    this.#trust = parseTrust(trustText(line), 'trust.yaml');
+  }
+
+  get reason(): string | undefined {
+    const { syncError, configError } = this.rig.reporter.latest;
+    return (syncError ?? configError)?.reason;
+  }
+}
+
+const trustText = (...revoked: string[]) =>
+  JSON.stringify({
+    apiVersion: 'relet.dev/v1alpha1',
+    kind: 'Trust',
+    pool: 'gpu',
+    threshold: 2,
+    signers: [`ann ${ann!.line}`, `ann ${anns!.line}`, `bob ${bob!.line}`, `cid ${cid!.line}`],
+    revoked,
+  });
+
+const configOf = (maxPods: number) =>
+  `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: ${maxPods}\n`;
+
+/** A host on which the first config was replaced by the second, and both have passed their trials. */
+async function newHost(): Promise<Host> {
+  const host = new Host(await createFlowRig());
+  const { rig } = host;
+  rig.boot();
+  const start = host.now;
+  for (const [name, maxPods] of [
+    ['first', 1],
+    ['second', 2],
+  ] as const) {
+    await host.assign(name, host.signed(maxPods, { serial: start + maxPods, floor: start + maxPods - 1 }));
+    await rig.untilStatus({ active: name });
+    await rig.passTrial();
+    await rig.untilStatus({ lastKnownGood: name });
+  }
+  return host;
+}
+
+const attacks: [what: string, reason: string, attack: (host: Host) => Promise<void> | void][] = [
+  ['an unsigned config', 'SignatureMissing', (host) => host.assign('evil', { data: { kubelet: configOf(666) } })],
+  [
+    'a statement without its signatures',
+    'SignatureMissing',
+    (host) => {
+      const { data, annotations } = host.signed(666);
+      const { [signaturesAnnotation]: _, ...rest } = annotations;
+      return host.assign('evil', { data, annotations: rest });
+    },
+  ],
+  [
+    'a config that others signed',
+    'SignerNotAllowed',
+    (host) => host.assign('evil', host.signed(666, { keys: [eve!] })),
+  ],
+  [
+    'a config signed with a revoked key',
+    'SignerNotAllowed',
+    (host) => {
+      host.revoke(cid!.line);
+      return host.assign('evil', host.signed(666, { keys: [cid!] }));
+    },
+  ],
+  [
+    'a config that one person signed with two keys',
+    'TooFewSignatures',
+    (host) => host.assign('evil', host.signed(666, { keys: [ann!, anns!, eve!] })),
+  ],
+  ['a config for another pool', 'WrongPool', (host) => host.assign('evil', host.signed(666, { pools: ['web'] }))],
+  ['a config that has expired', 'Expired', (host) => host.assign('evil', host.signed(666, { notAfter: host.now - 1 }))],
+  [
+    'a config of later',
+    'NotYetValid',
+    (host) => host.assign('evil', host.signed(666, { notBefore: host.now + 30 * 24 * hour })),
+  ],
+  [
+    'a replay of what was signed before',
+    'SerialTooLow',
+    (host) => host.assign('evil', host.signed(1, { serial: host.now - 100 * hour, floor: 0 })),
+  ],
+  [
+    'a config that was cut off',
+    'SignatureInvalid',
+    (host) => {
+      const { data, annotations } = host.signed(666);
+      return host.assign('evil', { data: { kubelet: data.kubelet!.slice(0, -3) }, annotations });
+    },
+  ],
+  [
+    'a key beside the config',
+    'SignatureInvalid',
+    (host) => {
+      const { data, annotations } = host.signed(666);
+      return host.assign('evil', { data: { ...data, beside: 'x' }, annotations });
+    },
+  ],
+  [
+    'a binary key beside the config',
+    'SignatureInvalid',
+    (host) => host.assign('evil', { ...host.signed(666), binaryData: { beside: 'AAAA' } }),
+  ],
+  [
+    'an annotation that loosens a check',
+    'SignatureInvalid',
+    (host) => {
+      const { data, annotations } = host.signed(666);
+      return host.assign('evil', { data, annotations: { ...annotations, [allowFieldsAnnotation]: 'enableServer' } });
+    },
+  ],
+  [
+    'the signatures of another config',
+    'SignatureInvalid',
+    (host) => host.assign('evil', { data: { kubelet: configOf(666) }, annotations: host.signed(5).annotations }),
+  ],
+  [
+    'an edit of the config that runs',
+    'SignatureInvalid',
+    (host) => host.edit('second', { data: { kubelet: configOf(666) } }),
+  ],
+  [
+    'an annotation on the config that runs',
+    'SignatureInvalid',
+    (host) => host.edit('second', { metadata: { annotations: { [skipForecastAnnotation]: 'true' } } }),
+  ],
+];
+
+describe('a host with a trust file', () => {
+  test.each([...attacks])('starts nothing that was not signed for it: %s', async (_what, reason, attack) => {
+    const host = await newHost();
+    const { rig } = host;
+    expect(rig.starts).toEqual(['local', 'first', 'second']);
+    await attack(host);
+    await rig.until(reason, () => host.reason === reason);
+    await rig.clock.advance(300_000);
+    expect(rig.starts).toEqual(['local', 'first', 'second']);
+    await rig.reboot();
+    await rig.until('it runs again', () => rig.starts.length === 4);
+    await rig.clock.advance(300_000);
+    expect(rig.starts.slice(3)).toEqual(['second']);
+    expect(rig.startedDocuments.slice(3)).toEqual([configOf(2)]);
+    expect(host.reason).toBe(reason);
+  });
+
+  test('starts what it ran before under a version whose content the API server replaces', async () => {
+    const host = await newHost();
+    const { rig } = host;
+    const { client } = rig;
+    const forged = (object: unknown) => ({ ...(object as ConfigMap), data: { kubelet: configOf(666) } });
+    rig.seen = {
+      ...client,
+      get: async (type, place, options) => {
+        const object = await client.get(type, place, options);
+        return type === configMaps ? (forged(object) as never) : (object as never);
+      },
+    };
+    await rig.reboot();
+    await rig.until('it is noticed', () => host.reason === 'CheckpointNotSaved');
+    await rig.reboot();
+    await rig.clock.advance(300_000);
+    expect(rig.startedDocuments.slice(1)).toEqual([configOf(1), configOf(2), configOf(2), configOf(2)]);
+  });
+
+  test('returns to the config before, and no further', async () => {
+    const host = await newHost();
+    const { rig } = host;
+    await rig.point({ configMap: { name: 'first', namespace, kubeletConfigKey: 'kubelet' } });
+    await rig.untilStatus({ active: 'first' });
+    await rig.passTrial();
+    const next = host.signed(3, { serial: host.now, floor: host.now });
+    await host.assign('third', next);
+    await rig.untilStatus({ active: 'third' });
+    await rig.passTrial();
+    await rig.point({ configMap: { name: 'second', namespace, kubeletConfigKey: 'kubelet' } });
+    await rig.until('it is rejected', () => host.reason === 'SerialTooLow');
+    expect(rig.starts).toEqual(['local', 'first', 'second', 'first', 'third']);
+  });
+
+  test('reports who signed what runs, when that expired, and runs on with it', async () => {
+    const host = await newHost();
+    const { rig } = host;
+    await host.assign('third', host.signed(3, { notAfter: host.now + hour, floor: host.now + 1 }));
+    await rig.untilStatus({ active: 'third' });
+    await rig.passTrial();
+    const signing = () => rig.reporter.latest.signing;
+    expect(signing()).toMatchObject({
+      status: { required: true, signers: ['ann', 'bob'], pool: 'gpu', threshold: 2 },
+    });
+    expect(signing()?.status.floor).toBeGreaterThan(0);
+    expect(signing()?.expiredAt).toBeUndefined();
+    await rig.clock.advance(2 * hour * 1000);
+    expect(signing()?.expiredAt).toBe(signing()?.status.notAfter);
+    await rig.reboot();
+    await rig.untilStatus({ active: 'third', lastKnownGood: 'third' });
+    expect(rig.starts.at(-1)).toBe('third');
+  });
+
+  test('starts a rejected config once it is valid', async () => {
+    const host = await newHost();
+    const { rig } = host;
+    await host.assign('later', host.signed(3, { notBefore: host.now + hour }));
+    await rig.until('it is rejected', () => host.reason === 'NotYetValid');
+    await rig.clock.advance((hour + 120) * 1000);
+    await rig.untilStatus({ active: 'later' });
+    expect(host.reason).toBeUndefined();
+  });
+
+  test('starts an unsigned config only while a person on the host lets it, and reports that', async () => {
+    const host = await newHost();
+    const { rig } = host;
+    await host.assign('unsigned', { data: { kubelet: configOf(4) } });
+    await rig.until('it is rejected', () => host.reason === 'SignatureMissing');
+    await rig.request({ verb: 'accept-unsigned', seconds: hour, why: 'outage', who: 'ann' });
+    await rig.untilStatus({ active: 'unsigned' });
+    expect(rig.reporter.latest.signing?.unsigned).toMatch(/^Until .*, ann: outage$/);
+    expect((await rig.events()).map(({ reason }) => reason)).toContain('KubeletConfigUnsignedAccepted');
+    await rig.clock.advance((hour + 120) * 1000);
+    expect(rig.reporter.latest.signing?.unsigned).toBeUndefined();
+    await host.assign('another', { data: { kubelet: configOf(5) } });
+    await rig.until('it is rejected', () => host.reason === 'SignatureMissing');
+    await rig.reboot();
+    await rig.clock.advance(hour * 1000);
+    expect(rig.starts.at(-1)).toBe('unsigned');
+  });
+});
