@@ -138,17 +138,24 @@ export const retired = [
   { find: /\bafresh\b|\bin good order\b|\bat will\b/g, write: 'say it plainly' },
 ];
 
+/** The same patterns, to find out whether any line of a text matches. */
+const inText = retired.map(({ find }) => new RegExp(find, find.flags.replace('g', 'm')));
+
 /** Code whose comments begin with the noun they are about, or with a verb. */
 const commented = /^(?:src|test|scripts|bench)\/.*\.[cm]?[jt]sx?$/;
 const strings = /'[^']*'|"[^"]*"|`[^`]*`/g;
 
+const vagueWords = 'What|Whose|Who|Of|Where|One that';
+const hasVagueWord = new RegExp(`\\b(?:${vagueWords})\\b`);
+
 /** Returns the first word of a comment that begins on this line, if it does not name its subject. */
 function vagueStart(line, before = '') {
+  if (!hasVagueWord.test(line)) return undefined;
   const isLineComment = /^\s*\/\//;
   if (isLineComment.test(line) && isLineComment.test(before)) return undefined;
   // The text of a block may begin on its second line.
   const opening = /^\s*\/\*\*?\s*$/.test(before) ? '^\\s*\\*' : '(?:^|[\\s{(])(?://|/\\*\\*?)';
-  return new RegExp(`${opening}\\s*(What|Whose|Who|Of|Where|One that)\\b`).exec(line.replace(strings, ''))?.[1];
+  return new RegExp(`${opening}\\s*(${vagueWords})\\b`).exec(line.replace(strings, ''))?.[1];
 }
 
 /** Whether a file is checked; `asked` are the beginnings of paths on the command line, none for all. */
@@ -163,6 +170,8 @@ const starts = (file, beginnings) => beginnings.some((beginning) => file.startsW
 export function check(file, text) {
   const kind = /\.test\.ts$|^test\//.test(file) ? 'tests' : /\.(?:[cm]?[jt]sx?|sh)$/.test(file) ? 'code' : 'docs';
   const lines = text.split('\n');
+  // Few of the words are in a file: only those are searched for in each line.
+  const present = retired.filter(({ where = everywhere }, index) => where.includes(kind) && inText[index].test(text));
   const kept = exceptions.filter((exception) => exception.in?.test(file) ?? true);
   // Entries of released versions are history; the others may name in code what was renamed.
   const isChangelog = file === 'CHANGELOG.md';
@@ -171,8 +180,7 @@ export function check(file, text) {
     const rest = kept.reduce((left, { text }) => left.replaceAll(text, ''), line.replace(quotedTests, ''));
     const checked = isChangelog ? rest.replace(/`[^`]*`|"[^"]*"/g, '') : rest;
     const vague = commented.test(file) ? vagueStart(line, lines[index - 1]) : undefined;
-    return retired
-      .filter(({ where = everywhere }) => where.includes(kind))
+    return present
       .flatMap(({ find, write }) => [...checked.matchAll(find)].map(([found]) => ({ found, write })))
       .concat(vague === undefined ? [] : { found: vague, write: 'the noun that the comment is about, or a verb' })
       .map(({ found, write }) => `${file}:${index + 1}: "${found}": write "${write}"`);
