@@ -69,6 +69,7 @@ export default defineConfig({
   test: {
     env: temporaryDir(),
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    setupFiles: ['test/property-seed.ts'],
     testTimeout: 180_000,
     hookTimeout: 180_000,
     // Many tests wait for other processes: four workers keep two cores busy.
