@@ -1,5 +1,5 @@
 /** `npm test`: build, checks, tests. Installs nothing; ends by naming what was skipped and what failed. Arguments go to vitest. */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,11 +11,15 @@ const dir = mkdtempSync(join(tmpdir(), 'relet-test-'));
 const isWhole = process.argv.length === 2;
 const results = process.env.RELET_TEST_RESULTS ?? join(dir, 'results.json');
 
-function run(...command) {
+async function run(...command) {
   const env = { ...process.env, RELET_TEST_RESULTS: results };
-  const { status, signal, error } = spawnSync(command[0], command.slice(1), { stdio: 'inherit', env });
+  const child = spawn(command[0], command.slice(1), { stdio: 'inherit', env });
+  const [status, why] = await new Promise((resolve) => {
+    child.on('error', (error) => resolve([null, error.message]));
+    child.on('close', (code, signal) => resolve([code, `ended by ${signal}`]));
+  });
   if (status === 0) return true;
-  if (status === null) console.error(`${command.join(' ')}: ${error?.message ?? `ended by ${signal}`}`);
+  if (status === null) console.error(`${command.join(' ')}: ${why}`);
   process.exitCode = status ?? 1;
   return false;
 }
@@ -28,9 +32,11 @@ function readResults() {
   }
 }
 
-if (run(process.execPath, 'scripts/build.mjs') && run(process.execPath, 'scripts/check.mjs')) {
+// Neither needs the other, and each has a part that uses one core only.
+const prepared = await Promise.all(['build', 'check'].map((name) => run(process.execPath, `scripts/${name}.mjs`)));
+if (prepared.every(Boolean)) {
   const reporters = ['--reporter=default', '--reporter=./scripts/test-results.mjs'];
-  const passed = run('npx', '--no-install', 'vitest', 'run', ...reporters, ...process.argv.slice(2));
+  const passed = await run('npx', '--no-install', 'vitest', 'run', ...reporters, ...process.argv.slice(2));
   const skipped = skipLines(missingPrograms());
   if (skipped.length > 0)
     console.warn(['tests were skipped; npm run setup installs what they need:', ...skipped].join('\n'));
