@@ -10,7 +10,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import * as rig from '../bench/agent/rig.mjs';
-import { startRelet } from '../bench/apiserver/servers.mjs';
+import { addNode, startCluster, token } from '../bench/cluster.mjs';
 import { startAgents } from '../bench/dashboard/modelled-agents.mjs';
 
 const onlyAudit = process.argv[2] === '--audit';
@@ -21,20 +21,10 @@ const names = Object.entries(pools).flatMap(([pool, count]) =>
   Array.from({ length: count }, (_, at) => `${pool}-${at + 1}`),
 );
 
-async function addNode(admin, name, at) {
+async function addPoolNode(admin, name, at) {
   const pool = name.split('-')[0];
   const labels = { pool, 'topology.kubernetes.io/zone': `eu-1${'abc'[at % 3]}`, 'kubernetes.io/arch': 'amd64' };
-  const node = await admin.send('POST', '/api/v1/nodes', {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name, labels },
-  });
-  const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'modelled' }];
-  const nodeInfo = { ...node.status?.nodeInfo, kubeletVersion: pool === 'edge' ? 'v1.35.2' : 'v1.36.4' };
-  await admin.send('PUT', `/api/v1/nodes/${name}/status`, {
-    ...node,
-    status: { ...node.status, conditions, nodeInfo },
-  });
+  await addNode(admin, { name, labels }, { kubeletVersion: pool === 'edge' ? 'v1.35.2' : 'v1.36.4' });
 }
 
 const local = {
@@ -94,23 +84,16 @@ const kubeconfigOfAnn = (server, caFile) => ({
   apiVersion: 'v1',
   kind: 'Config',
   clusters: [{ name: 'production-eu', cluster: { server, 'certificate-authority': caFile } }],
-  users: [{ name: 'ann', user: { token: 'bench-token', as: 'ann', 'as-groups': ['system:masters'] } }],
+  users: [{ name: 'ann', user: { token, as: 'ann', 'as-groups': ['system:masters'] } }],
   contexts: [{ name: 'production-eu', context: { cluster: 'production-eu', user: 'ann' } }],
   'current-context': 'production-eu',
 });
 
 /** Three sets: all nodes updated once, then two of them on their way to a second revision. */
 async function prepare() {
-  const dir = rig.newDir();
-  const server = await startRelet();
-  rig.atEnd(() => server.stop());
-  const url = `https://127.0.0.1:${server.port}`;
-  const caFile = join(dir, 'ca.crt');
-  writeFileSync(caFile, server.ca());
-  const admin = rig.administrator(url, caFile, { token: 'bench-token' });
-  for (const [at, name] of names.entries()) await addNode(admin, name, at);
+  const { dir, url, caFile, admin, kubeconfig } = await startCluster();
+  for (const [at, name] of names.entries()) await addPoolNode(admin, name, at);
   await rig.applyDeploy(admin);
-  const kubeconfig = rig.writeKubeconfig(join(dir, 'kubeconfig'), { server: url, caFile, token: 'bench-token' });
   const shown = join(dir, 'shown.kubeconfig');
   writeFileSync(shown, JSON.stringify(kubeconfigOfAnn(url, caFile)));
   rig.start(process.execPath, [rig.relet, 'controller', `--kubeconfig=${kubeconfig}`, '--guards=policy']);
@@ -119,7 +102,7 @@ async function prepare() {
     const { metadata } = await admin.send('GET', `/api/v1/namespaces/${namespace}/configmaps/${name}`);
     return { uid: metadata.uid, resourceVersion: metadata.resourceVersion };
   };
-  const options = { url, ca: readFileSync(caFile), token: 'bench-token', send: admin.send, crash, more, identify };
+  const options = { url, ca: readFileSync(caFile), token, send: admin.send, crash, more, identify };
   startAgents({ ...options, trialMs: () => trial.ms, has: (name) => !name.startsWith('new-') }).watch(0);
   const atOnce = { waves: [{ nodes: '100%' }], maxUnavailable: '100%', maxInTrial: '100%' };
   await apply(admin, set('web', { maxPods: 150 }, atOnce));
@@ -151,7 +134,7 @@ async function prepare() {
   );
   await rig.until('gpu has halted', async () => (await conditionOf(admin, 'gpu')) === 'Halted', 60_000);
   // Installed a moment ago: no agent runs there yet.
-  for (const at of [1, 2, 3]) await addNode(admin, `new-${at}`, at);
+  for (const at of [1, 2, 3]) await addPoolNode(admin, `new-${at}`, at);
   return shown;
 }
 

@@ -5,11 +5,11 @@
  *   node bench/controller/run.mjs [--nodes=100,1000,5000] [--guards=roles,policy]          relet's own server
  *   KUBEBUILDER_ASSETS=/opt/k8s-1.23 node bench/controller/run.mjs --server=kubernetes --guards=roles
  */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import * as rig from '../agent/rig.mjs';
-import { residentMB, startKubernetes, startRelet } from '../apiserver/servers.mjs';
+import { residentMB } from '../apiserver/servers.mjs';
+import { inParallel, revision, startCluster } from '../cluster.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -26,22 +26,7 @@ const kinds = {
   ClusterRoleBindings: `/apis/rbac.authorization.k8s.io/v1/clusterrolebindings?${ofTheNode}`,
 };
 
-/** One after the other within each of 20 lines of work. */
-async function inParallel(count, work) {
-  let next = 0;
-  const line = async () => {
-    while (next < count) await work(next++);
-  };
-  await Promise.all(Array.from({ length: 20 }, line));
-}
-
 const nodeNameOf = (i) => `bench-node-${String(i).padStart(5, '0')}`;
-
-/** Every write of any object raises the revision by one. */
-async function revision(admin) {
-  const { metadata } = await admin.send('GET', '/api/v1/namespaces?limit=1');
-  return Number(metadata.resourceVersion);
-}
 
 /**
  * Resolves with the moment of the last write, when all are guarded and nothing was written for 3 s. The revision is cheap to ask
@@ -78,19 +63,13 @@ async function asNode(url, caFile) {
   return { read: rig.median(times.read), write: rig.median(times.write) };
 }
 
-async function measure(dir, count, guards) {
-  const server = values.server === 'relet' ? await startRelet() : await startKubernetes(process.env.KUBEBUILDER_ASSETS);
-  rig.atEnd(() => server.stop());
-  const url = `https://127.0.0.1:${server.port}`;
-  const caFile = join(dir, `ca-${count}-${guards}.crt`);
-  writeFileSync(caFile, server.ca());
-  const admin = rig.administrator(url, caFile, { token: 'bench-token' });
+async function measure(count, guards) {
+  const { server, url, caFile, admin, kubeconfig } = await startCluster(values.server);
   await inParallel(count, (i) =>
     admin.send('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeNameOf(i) } }),
   );
   await rig.applyDeploy(admin, guards === 'policy' ? ['base', 'guards'] : ['base']);
   const before = { revision: await revision(admin), memory: residentMB(server) };
-  const kubeconfig = rig.writeKubeconfig(join(dir, 'kubeconfig'), { server: url, caFile, token: 'bench-token' });
   const from = rig.now();
   const controller = rig.start(process.execPath, [
     ...[rig.relet, 'controller', `--kubeconfig=${kubeconfig}`, `--guards=${guards}`],
@@ -117,8 +96,7 @@ async function tellBytes(admin, name, path) {
 }
 
 await rig.bench(async () => {
-  const dir = rig.newDir();
   say(`node ${process.version}, ${values.server}; load ${readFileSync('/proc/loadavg', 'utf8').split(' ')[0]}`);
   for (const count of values.nodes.split(',').map(Number))
-    for (const guards of values.guards.split(',')) await measure(dir, count, guards);
+    for (const guards of values.guards.split(',')) await measure(count, guards);
 });

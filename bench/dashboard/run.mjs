@@ -7,11 +7,10 @@
  *
  * It fails where the objects of the page, or the memory of the browser, vary by more than 5 % in the second half; see measureMemory.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import * as rig from '../agent/rig.mjs';
-import { startRelet } from '../apiserver/servers.mjs';
+import { addNode, inParallel, startCluster } from '../cluster.mjs';
 import { openPage } from './chromium.mjs';
 
 const { values } = parseArgs({
@@ -29,22 +28,10 @@ const say = (text) => process.stdout.write(`${text}\n`);
 const nodeConfigs = '/apis/relet.dev/v1alpha1/nodeconfigs';
 const nameOf = (i) => `${['web', 'gpu', 'edge'][i % 3]}-${i}`;
 
-/** One after the other within each of 20 lines of work. */
-async function inParallel(work) {
-  let next = 0;
-  const line = async () => {
-    while (next < count) await work(next++);
-  };
-  await Promise.all(Array.from({ length: 20 }, line));
-}
-
-async function addNode(admin, i) {
+async function addConfigured(admin, i) {
   const labels = { pool: nameOf(i).split('-')[0], 'topology.kubernetes.io/zone': `zone-${i % 4}` };
   const metadata = { name: nameOf(i), labels };
-  const node = await admin.send('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata });
-  const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'modelled' }];
-  const status = { ...node.status, conditions, nodeInfo: { kubeletVersion: 'v1.36.4' } };
-  await admin.send('PUT', `/api/v1/nodes/${metadata.name}/status`, { ...node, status });
+  await addNode(admin, metadata, { kubeletVersion: 'v1.36.4' });
   const source = { configMap: { namespace: 'relet-system', name: `${labels.pool}-1`, kubeletConfigKey: 'kubelet' } };
   const object = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name: metadata.name } };
   await admin.send('POST', nodeConfigs, { ...object, spec: { configSource: source } });
@@ -167,16 +154,9 @@ function sayRange(figure, list) {
 await rig.bench(async () => {
   const load = readFileSync('/proc/loadavg', 'utf8').split(' ')[0];
   say(`node ${process.version}; ${count} nodes, ${perSecond} updates/s, ${minutes} min; load ${load}`);
-  const dir = rig.newDir();
-  const server = await startRelet();
-  rig.atEnd(() => server.stop());
-  const url = `https://127.0.0.1:${server.port}`;
-  const caFile = join(dir, 'ca.crt');
-  writeFileSync(caFile, server.ca());
-  const admin = rig.administrator(url, caFile, { token: 'bench-token' });
+  const { admin, kubeconfig } = await startCluster();
   await rig.applyDeploy(admin, ['base']);
-  await inParallel((i) => addNode(admin, i));
-  const kubeconfig = rig.writeKubeconfig(join(dir, 'kubeconfig'), { server: url, caFile, token: 'bench-token' });
+  await inParallel(count, (i) => addConfigured(admin, i));
   const dashboard = rig.start(process.execPath, [rig.relet, 'dashboard', `--kubeconfig=${kubeconfig}`, '--port=0']);
   const link = /http:\S+#once=\S+/.exec((await dashboard.line(/#once=/)).text)[0];
 

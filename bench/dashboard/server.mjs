@@ -4,12 +4,11 @@
  *
  *   node bench/dashboard/server.mjs [--nodes=15000] [--updates=500] [--seconds=30]
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as rig from '../agent/rig.mjs';
-import { startRelet } from '../apiserver/servers.mjs';
+import { inParallel, startCluster } from '../cluster.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -23,15 +22,6 @@ const say = (text) => process.stdout.write(`${text}\n`);
 const nameOf = (i) => `bench-node-${String(i).padStart(5, '0')}`;
 const configs = '/apis/relet.dev/v1alpha1/nodeconfigs';
 const mergePatch = 'application/merge-patch+json';
-
-/** One after the other within each of 20 lines of work. */
-async function inParallel(total, work) {
-  let next = 0;
-  const line = async () => {
-    while (next < total) await work(next++);
-  };
-  await Promise.all(Array.from({ length: 20 }, line));
-}
 
 const condition = (type, status) => ({
   type,
@@ -166,15 +156,8 @@ async function logIn(url, once) {
 
 await rig.bench(async () => {
   say(`node ${process.version}, ${count} nodes; load ${readFileSync('/proc/loadavg', 'utf8').split(' ')[0]}`);
-  const dir = rig.newDir();
-  const server = await startRelet();
-  rig.atEnd(() => server.stop());
-  const api = `https://127.0.0.1:${server.port}`;
-  const caFile = join(dir, 'ca.crt');
-  writeFileSync(caFile, server.ca());
-  const admin = rig.administrator(api, caFile, { token: 'bench-token' });
+  const { admin, kubeconfig } = await startCluster();
   await fill(admin);
-  const kubeconfig = rig.writeKubeconfig(join(dir, 'kubeconfig'), { server: api, caFile, token: 'bench-token' });
   const dashboard = rig.start(process.execPath, [rig.relet, 'dashboard', '--port=0', `--kubeconfig=${kubeconfig}`]);
   const [, url, once] = /(http:\S+)#once=(\S+)/.exec((await dashboard.line(/#once=\S+/)).text);
   const cookie = await logIn(url, once);

@@ -9,11 +9,12 @@
  * Against relet's own server each agent has two connections: 15,000 need `ulimit -n 40000`.
  */
 import { fork } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as rig from '../agent/rig.mjs';
-import { residentMB, startKubernetes, startRelet } from '../apiserver/servers.mjs';
+import { residentMB } from '../apiserver/servers.mjs';
+import { addNode, inParallel, revision, startCluster, token } from '../cluster.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -30,27 +31,7 @@ const trialMs = Number(values.trial) * 1000;
 /** Time from the restart of a kubelet until it is healthy. Its heartbeat has whole seconds, and there is no Lease beside it. */
 const restartMs = 1000;
 
-/** One after the other within each of 20 lines of work. */
-async function inParallel(count, work) {
-  let next = 0;
-  const line = async () => {
-    while (next < count) await work(next++);
-  };
-  await Promise.all(Array.from({ length: 20 }, line));
-}
-
 const nodeNameOf = (i) => `fleet-${String(i).padStart(5, '0')}`;
-
-async function addNode(admin, name) {
-  const metadata = { name, labels: { pool: 'fleet' } };
-  const node = await admin.send('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata });
-  const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'modelled' }];
-  await admin.send('PUT', `/api/v1/nodes/${name}/status`, { ...node, status: { ...node.status, conditions } });
-}
-
-/** Every write of any object raises the revision by one. */
-const revision = async (admin) =>
-  Number((await admin.send('GET', '/api/v1/namespaces?limit=1')).metadata.resourceVersion);
 
 /** Until nothing was written for 3 s. */
 async function quiet(admin) {
@@ -130,16 +111,10 @@ async function startAgents(options, names) {
   };
 }
 
-async function measure(dir, bundle, count) {
-  const server = values.server === 'relet' ? await startRelet() : await startKubernetes(process.env.KUBEBUILDER_ASSETS);
-  rig.atEnd(() => server.stop());
-  const url = `https://127.0.0.1:${server.port}`;
-  const caFile = join(dir, `ca-${count}.crt`);
-  writeFileSync(caFile, server.ca());
-  const admin = rig.administrator(url, caFile, { token: 'bench-token' });
-  await inParallel(count, (i) => addNode(admin, nodeNameOf(i)));
+async function measure(bundle, count) {
+  const { server, url, caFile, admin, kubeconfig } = await startCluster(values.server);
+  await inParallel(count, (i) => addNode(admin, { name: nodeNameOf(i), labels: { pool: 'fleet' } }));
   await rig.applyDeploy(admin);
-  const kubeconfig = rig.writeKubeconfig(join(dir, 'kubeconfig'), { server: url, caFile, token: 'bench-token' });
   const controller = rig.start(process.execPath, [
     rig.relet,
     'controller',
@@ -151,10 +126,7 @@ async function measure(dir, bundle, count) {
   const isHttp2 = values.server === 'kubernetes';
   const names = Array.from({ length: count }, (_, i) => nodeNameOf(i));
   const bootsASecond = Number(values.boots) / 2;
-  const agents = await startAgents(
-    { bundle, url, caFile, token: 'bench-token', isHttp2, trialMs, restartMs, bootsASecond },
-    names,
-  );
+  const agents = await startAgents({ bundle, url, caFile, token, isHttp2, trialMs, restartMs, bootsASecond }, names);
   await quiet(admin);
   const first = await agents.counts();
   const before = { revision: await revision(admin), cpuMs: rig.cpuMs(controller.pid) };
@@ -200,8 +172,7 @@ async function measure(dir, bundle, count) {
 }
 
 await rig.bench(async () => {
-  const dir = rig.newDir();
   say(`node ${process.version}, ${values.server}; load ${readFileSync('/proc/loadavg', 'utf8').split(' ')[0]}`);
   const bundle = await buildAgents();
-  for (const count of values.nodes.split(',').map(Number)) await measure(dir, bundle, count);
+  for (const count of values.nodes.split(',').map(Number)) await measure(bundle, count);
 });

@@ -3,20 +3,16 @@
  * pools with 25 distinct configs each. Run `npm run build` first, then `node bench/look/run.mjs [--nodes 5000]`.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import * as rig from '../agent/rig.mjs';
-import { startRelet } from '../apiserver/servers.mjs';
+import { addNode, inParallel, startCluster } from '../cluster.mjs';
 
 const count = Number(process.argv[process.argv.indexOf('--nodes') + 1]) || 5000;
 const nodeConfigs = '/apis/relet.dev/v1alpha1/nodeconfigs';
 
-async function addNode(admin, i) {
+async function addReport(admin, i) {
   const metadata = { name: `node-${i}`, labels: { pool: `pool-${i % 4}` } };
-  const node = await admin.send('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata });
-  const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'modelled' }];
-  const nodeStatus = { ...node.status, conditions, nodeInfo: { kubeletVersion: 'v1.36.4' } };
-  await admin.send('PUT', `/api/v1/nodes/${metadata.name}/status`, { ...node, status: nodeStatus });
+  await addNode(admin, metadata, { kubeletVersion: 'v1.36.4' });
   const object = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata: { name: metadata.name } };
   await admin.send('POST', nodeConfigs, object);
   const config = {
@@ -33,14 +29,6 @@ async function addNode(admin, i) {
     kubeletFlags: [{ name: 'node-ip', value: `10.0.${i % 4}.1` }],
   };
   await admin.send('PATCH', `${nodeConfigs}/${metadata.name}/status`, { status }, 'application/merge-patch+json');
-}
-
-async function fill(admin) {
-  let next = 0;
-  const line = async () => {
-    while (next < count) await addNode(admin, next++);
-  };
-  await Promise.all(Array.from({ length: 20 }, line));
 }
 
 /** Wall time, the most memory the process ever had, and its output. */
@@ -70,16 +58,9 @@ function measure([command, ...args], KUBECONFIG) {
 }
 
 await rig.bench(async () => {
-  const dir = rig.newDir();
-  const server = await startRelet();
-  rig.atEnd(() => server.stop());
-  const url = `https://127.0.0.1:${server.port}`;
-  const caFile = join(dir, 'ca.crt');
-  writeFileSync(caFile, server.ca());
-  const admin = rig.administrator(url, caFile, { token: 'bench-token' });
+  const { admin, kubeconfig } = await startCluster();
   await rig.applyDeploy(admin, ['base']);
-  await fill(admin);
-  const kubeconfig = rig.writeKubeconfig(join(dir, 'kubeconfig'), { server: url, caFile, token: 'bench-token' });
+  await inParallel(count, (i) => addReport(admin, i));
   const relet = [process.execPath, rig.relet];
   const programs = {
     'kubectl get nodes': ['kubectl', 'get', 'nodes'],
