@@ -87,11 +87,6 @@ export function formatQuantity({ nano, format }: Quantity): string {
   return `${mantissa}${[...decimalSuffixes].find(([, ten]) => ten === power)![0]}`;
 }
 
-/** Negative, zero or positive, as a sort wants it. */
-export function compareQuantities(a: Quantity, b: Quantity): number {
-  return a.nano < b.nano ? -1 : a.nano > b.nano ? 1 : 0;
-}
-
 function binaryForm(value: bigint): string {
   let power = 0;
   let rest = value;

@@ -1,28 +1,14 @@
-/** URLs as Go's net/url reads them: url.Parse's errors in its own words, and what url.ParseRequestURI takes apart. */
+/** Errors of Go's net/url about an address: the texts of url.Parse. */
 import { quote } from './text.js';
-
-export interface GoUrl {
-  /** In lower case; '' when there is none. */
-  scheme: string;
-  host: string;
-  path: string;
-  query: string;
-}
 
 /** The text of url.Parse's error; undefined when it reads the address. */
 export function goUrlError(address: string): string | undefined {
   const [url, fragment] = cut(address, '#');
   // Go names the address without its fragment, unless the fragment is what is wrong.
-  const read = readUrl(url, 'reference');
-  if (typeof read === 'string') return `parse ${quote(url)}: ${read}`;
+  const error = urlError(url);
+  if (error !== undefined) return `parse ${quote(url)}: ${error}`;
   const inFragment = fragment === undefined ? undefined : escapeError(fragment);
   return inFragment === undefined ? undefined : `parse ${quote(address)}: ${inFragment}`;
-}
-
-/** As url.ParseRequestURI: an absolute URL or an absolute path, whose fragment is part of the path. Undefined for others. */
-export function parseRequestUri(address: string): GoUrl | undefined {
-  const read = readUrl(address, 'request');
-  return typeof read === 'string' ? undefined : read;
 }
 
 /** In lower case; '' when there is none. */
@@ -30,24 +16,19 @@ export function schemeOf(address: string): string {
   return /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(address)?.[1]?.toLowerCase() ?? '';
 }
 
-/** The URL, or the reason why it cannot be read. */
-function readUrl(url: string, usage: 'reference' | 'request'): GoUrl | string {
+function urlError(url: string): string | undefined {
   if (/[\x00-\x1f\x7f]/.test(url)) return 'net/url: invalid control character in URL';
-  if (url === '' && usage === 'request') return 'empty url';
   if (url.startsWith(':')) return 'missing protocol scheme';
   const scheme = schemeOf(url);
-  const [rest, query = ''] = cut(scheme === '' ? url : url.slice(scheme.length + 1), '?');
+  const [rest] = cut(scheme === '' ? url : url.slice(scheme.length + 1), '?');
   if (!rest.startsWith('/')) {
-    if (scheme !== '') return { scheme, host: '', path: '', query };
-    if (usage === 'request') return 'invalid URI for request';
-    if (cut(rest, '/')[0].includes(':')) return 'first path segment in URL cannot contain colon';
+    const isColonFirst = scheme === '' && cut(rest, '/')[0].includes(':');
+    return isColonFirst ? 'first path segment in URL cannot contain colon' : undefined;
   }
-  const hasAuthority = rest.startsWith('//') && (scheme !== '' || (usage === 'reference' && !rest.startsWith('///')));
+  const hasAuthority = rest.startsWith('//') && (scheme !== '' || !rest.startsWith('///'));
   const slash = hasAuthority ? rest.indexOf('/', 2) : 0;
   const authority = hasAuthority ? rest.slice(2, slash < 0 ? undefined : slash) : '';
-  const path = slash < 0 ? '' : rest.slice(slash);
-  const host = authority.slice(authority.lastIndexOf('@') + 1);
-  return authorityError(authority) ?? escapeError(path) ?? { scheme, host, path, query };
+  return authorityError(authority) ?? escapeError(slash < 0 ? '' : rest.slice(slash));
 }
 
 function authorityError(authority: string): string | undefined {
