@@ -194,17 +194,6 @@ describe('pods', () => {
 
   beforeAll(() => send('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } }));
 
-  test('a binding sets PodScheduled and can be made once', async () => {
-    await send('POST', pods, pod('bound'));
-    const target = (name: string) => ({ metadata: { name: 'bound' }, target: { kind: 'Node', name } });
-    expect((await send('POST', `${pods}/bound/binding`, target('n1'))).code).toBe(201);
-    const { json } = await send('GET', `${pods}/bound`);
-    expect(json.status.conditions).toMatchObject([{ type: 'PodScheduled', status: 'True' }]);
-    const again = await send('POST', `${pods}/bound/binding`, target('n2'));
-    expect([again.code, again.json.details.kind]).toEqual([409, 'pods/binding']);
-    expect((await send('POST', `${pods}/bound/binding`, target(''))).code).toBe(500);
-  });
-
   test('a pod deleted without a grace period is shown with a deletionTimestamp', async () => {
     await send('POST', pods, pod('short'));
     const { json } = await send('DELETE', `${pods}/short`);
@@ -225,14 +214,6 @@ describe('reviews', () => {
     const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' };
     const { json } = await send('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {}, table);
     expect(json.kind).toBe('SelfSubjectReview');
-  });
-
-  test('a local review of a path is rejected', async () => {
-    const path = `${authorization}/namespaces/default/localsubjectaccessreviews`;
-    const { json } = await send('POST', path, {
-      spec: { user: 'a', nonResourceAttributes: { path: '/x', verb: 'get' } },
-    });
-    expect(json.message).toContain('spec.nonResourceAttributes: Forbidden: disallowed on this kind');
   });
 });
 

@@ -13,7 +13,6 @@ import {
 } from '../field-error.js';
 import { identityOf, isEquivalent } from '../json-equality.js';
 import { duplicateErrors } from './duplicates.js';
-import { isOfFormat } from './formats.js';
 import { additionalOf, type JsonMap, type JsonSchema, propertyOf } from './json-schema.js';
 
 /** The place of a value: `base` is put before paths, `name` is also in the text of messages. */
@@ -178,4 +177,11 @@ function alternativeErrors(value: unknown, schema: JsonSchema, place: Place): Fi
   if (schema.not !== undefined && check(value, schema.not, place).length === 0)
     errors.push(complain('must not validate the schema (not)'));
   return errors;
+}
+
+/** Validates date-time; strings of other formats are taken as they are. */
+function isOfFormat(text: string, format: string): boolean {
+  if (format !== 'date-time') return true;
+  const isShaped = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/.test(text);
+  return isShaped && !Number.isNaN(Date.parse(text));
 }

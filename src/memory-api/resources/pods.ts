@@ -18,7 +18,6 @@ export const pods = defineResource({
   shortNames: ['po'],
   categories: ['all'],
   subresources: {
-    binding: { kind: 'Binding', verbs: ['create'] },
     eviction: { kind: 'Eviction', group: 'policy', version: 'v1', verbs: ['create'] },
     status: { kind: 'Pod', verbs: statusVerbs },
   },

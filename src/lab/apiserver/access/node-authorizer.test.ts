@@ -110,7 +110,6 @@ describe('objects of pods on the node', () => {
         projected: { sources: [{ configMap: { name: 'projected-map' } }, { secret: { name: 'projected' } }] },
       },
       { name: 'c', csi: { nodePublishSecretRef: { name: 'csi-secret' } } },
-      { name: 'd', persistentVolumeClaim: { claimName: 'claim' } },
     ],
   };
   const reads = (authorizer: NodeAuthorizer, resource: string, name: string) =>
@@ -119,7 +118,6 @@ describe('objects of pods on the node', () => {
   test.each([
     ...['pull', 'env-secret', 'env-from', 'volume-secret', 'projected', 'csi-secret'].map((name) => ['secrets', name]),
     ...['env-map', 'init-map', 'projected-map'].map((name) => ['configmaps', name]),
-    ['persistentvolumeclaims', 'claim'],
     ['pods', 'p'],
   ])('%s %s may be read while the pod is there', (resource, name) => {
     const { graph, authorizer } = world();

@@ -32,7 +32,6 @@ export class NodeAuthorizer implements Authorizer {
     {
       '/secrets': (node: string, request: Attributes) => this.read(node, 'secret', request),
       '/configmaps': (node: string, request: Attributes) => this.read(node, 'configmap', request),
-      '/persistentvolumeclaims': (node: string, request: Attributes) => this.claim(node, request),
       '/serviceaccounts': (node: string, request: Attributes) => this.token(node, request),
       '/nodes': (node: string, request: Attributes) => ownNode(node, request),
       '/pods': (node: string, request: Attributes) => this.pod(node, request),
@@ -52,12 +51,6 @@ export class NodeAuthorizer implements Authorizer {
     if (request.verb !== 'get') return deny('can only get individual resources of this type');
     if (request.subresource !== '') return deny('cannot get subresource');
     return this.related(node, vertex, request);
-  }
-
-  private claim(node: string, request: Attributes): Decision {
-    if (request.subresource !== 'status') return this.get(node, 'pvc', request);
-    if (request.verb !== 'update' && request.verb !== 'patch') return deny('can only get/update/patch this type');
-    return this.related(node, 'pvc', request);
   }
 
   private token(node: string, request: Attributes): Decision {

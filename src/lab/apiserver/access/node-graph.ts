@@ -1,6 +1,6 @@
 /**
- * Which objects belong to which node. A pod bound to a node ties the secrets, configmaps, claims and the service account it
- * names to that node; the ConfigMap in Node.spec.configSource is tied to its node directly.
+ * Which objects belong to which node. A pod bound to a node ties the secrets, configmaps and the service account it names
+ * to that node; the ConfigMap in Node.spec.configSource is tied to its node directly.
  *
  *   configmap ─┐
  *   secret    ─┼─► pod ─► node ◄─ configmap (spec.configSource)
@@ -11,7 +11,7 @@ import type { NodeConfigSource } from '../../../api/config-ref.js';
 import type { KubeObject } from '../../../api/object.js';
 import { isMirrorPod, podReferences } from '../resources/pod-references.js';
 
-export type Vertex = 'configmap' | 'secret' | 'serviceaccount' | 'pvc' | 'pod';
+export type Vertex = 'configmap' | 'secret' | 'serviceaccount' | 'pod';
 
 export interface NodeGraphOptions {
   /**
@@ -65,12 +65,11 @@ function podEdges(pod: KubeObject, namespace: string, name: string) {
   const edges = [{ vertex: id('pod', namespace, name), node }];
   // A node makes its own mirror pods, so a mirror pod must never give it access to anything else.
   if (isMirrorPod(pod)) return edges;
-  const { configMaps, secrets, claims, serviceAccount } = podReferences(pod);
+  const { configMaps, secrets, serviceAccount } = podReferences(pod);
   return [
     ...edges,
     ...configMaps.map((ref) => ({ vertex: id('configmap', namespace, ref), node })),
     ...secrets.map((ref) => ({ vertex: id('secret', namespace, ref), node })),
-    ...claims.map((ref) => ({ vertex: id('pvc', namespace, ref), node })),
     ...(serviceAccount ? [{ vertex: id('serviceaccount', namespace, serviceAccount), node }] : []),
   ];
 }

@@ -1,7 +1,7 @@
 /** Validation of access reviews. */
 
 import type { KubeObject } from '../../../api/object.js';
-import { type FieldError, forbiddenField, invalidField } from '../../../memory-api/field-error.js';
+import { type FieldError, invalidField } from '../../../memory-api/field-error.js';
 import type { NonResourceAttributes, ResourceAttributes } from './review-attributes.js';
 
 export interface AccessSpec {
@@ -31,21 +31,8 @@ export function checkSubject({ user = '', groups = [] }: AccessSpec): FieldError
 }
 
 /** A review has no name and no labels: it is never stored. */
-export function checkUnnamed({ metadata }: KubeObject, detail = 'must be empty'): FieldError[] {
+export function checkUnnamed({ metadata }: KubeObject): FieldError[] {
   const { managedFields: _, creationTimestamp: __, ...rest } = metadata;
   const given = Object.entries(rest).filter(([, value]) => value !== '' && value !== undefined);
-  return given.length === 0 ? [] : [invalidField('metadata', Object.fromEntries(given), detail)];
-}
-
-export function checkLocal(object: KubeObject, spec: AccessSpec): FieldError[] {
-  const { resourceAttributes: resource, nonResourceAttributes: path } = spec;
-  const { namespace: home = '', ...metadata } = object.metadata;
-  const namespace = resource?.namespace ?? '';
-  return [
-    ...checkUnnamed({ ...object, metadata }, 'must be empty except for namespace'),
-    ...(resource !== undefined && namespace !== home
-      ? [invalidField('spec.resourceAttributes.namespace', namespace, 'must match metadata.namespace')]
-      : []),
-    ...(path === undefined ? [] : [forbiddenField('spec.nonResourceAttributes', 'disallowed on this kind of request')]),
-  ];
+  return given.length === 0 ? [] : [invalidField('metadata', Object.fromEntries(given), 'must be empty')];
 }

@@ -103,16 +103,6 @@ describe('access reviews', () => {
     ).toMatchObject({ allowed: true });
   });
 
-  test('a local review is about its own namespace', async () => {
-    const spec = { user: 'ann', resourceAttributes: getA };
-    expect(await status('localsubjectaccessreviews', spec, ann, { namespace: 'ns' })).toMatchObject({ allowed: true });
-    expect(await problem('localsubjectaccessreviews', spec, ann, { namespace: 'other' })).toMatchObject({
-      code: 422,
-      message:
-        '.authorization.k8s.io "" is invalid: spec.resourceAttributes.namespace: Invalid value: "ns": must match metadata.namespace',
-    });
-  });
-
   test('reviews without a subject or without attributes are rejected', async () => {
     expect(await problem('subjectaccessreviews', { resourceAttributes: getA })).toEqual({
       apiVersion: 'v1',

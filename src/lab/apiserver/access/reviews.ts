@@ -9,7 +9,7 @@ import { defineResource } from '../../../memory-api/resources/define.js';
 import { badRequest, invalid } from '../../../memory-api/status-error.js';
 import type { TokenIdentity } from './authenticate.js';
 import { nonResourceAttributes, resourceAttributes } from './review-attributes.js';
-import { type AccessSpec, checkAttributes, checkLocal, checkSubject, checkUnnamed } from './review-checks.js';
+import { type AccessSpec, checkAttributes, checkSubject, checkUnnamed } from './review-checks.js';
 import type { RuleSource } from './rule-source.js';
 
 export interface ReviewOptions {
@@ -42,18 +42,6 @@ export function reviewResources(options: ReviewOptions): Resource[] {
       plural: 'selfsubjectreviews',
       shape: 'authentication.v1.SelfSubjectReview',
       answer: (object, user) => reviewSelf(object, user, options.clock.now()),
-    }),
-    defineResource({
-      ...authorization,
-      kind: 'LocalSubjectAccessReview',
-      plural: 'localsubjectaccessreviews',
-      shape: 'authorization.v1.LocalSubjectAccessReview',
-      namespaced: true,
-      answer(object) {
-        const spec = specOf(object);
-        throwIfAny([...checkAttributes(spec), ...checkSubject(spec), ...checkLocal(object, spec)]);
-        return asObject(review(object, subjectOf(object)));
-      },
     }),
     defineResource({
       ...authorization,

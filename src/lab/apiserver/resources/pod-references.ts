@@ -4,7 +4,6 @@ import type { KubeObject } from '../../../api/object.js';
 export interface PodReferences {
   configMaps: string[];
   secrets: string[];
-  claims: string[];
   serviceAccount: string | undefined;
 }
 
@@ -13,18 +12,10 @@ export const isMirrorPod = (pod: KubeObject) =>
 
 type Json = Record<string, unknown>;
 
-/** References of volumes to secrets: volume type → path of fields inside it. */
-const volumeSecrets: [string, string[]][] = [
-  ['secret', ['secretName']],
-  ['azureFile', ['secretName']],
-  ['cephfs', ['secretRef', 'name']],
-  ['cinder', ['secretRef', 'name']],
-  ['csi', ['nodePublishSecretRef', 'name']],
-  ['flexVolume', ['secretRef', 'name']],
-  ['iscsi', ['secretRef', 'name']],
-  ['rbd', ['secretRef', 'name']],
-  ['scaleIO', ['secretRef', 'name']],
-  ['storageos', ['secretRef', 'name']],
+/** Fields of a volume that name a secret. */
+const volumeSecrets: string[][] = [
+  ['secret', 'secretName'],
+  ['csi', 'nodePublishSecretRef', 'name'],
 ];
 
 export function podReferences(pod: KubeObject): PodReferences {
@@ -45,12 +36,8 @@ export function podReferences(pod: KubeObject): PodReferences {
       list(spec.imagePullSecrets).map((ref) => ref.name),
       envFrom.map((source) => at(source, ['secretRef', 'name'])),
       valueFrom.map((source) => at(source, ['secretKeyRef', 'name'])),
-      volumes.flatMap((volume) => volumeSecrets.map(([type, path]) => at(volume, [type, ...path]))),
+      volumes.flatMap((volume) => volumeSecrets.map((path) => at(volume, path))),
       projected.map((source) => at(source, ['secret', 'name'])),
-    ),
-    claims: names(
-      volumes.map((volume) => at(volume, ['persistentVolumeClaim', 'claimName'])),
-      volumes.map((volume) => (volume.ephemeral === undefined ? undefined : `${pod.metadata.name}-${volume.name}`)),
     ),
     serviceAccount: typeof spec.serviceAccountName === 'string' ? spec.serviceAccountName : undefined,
   };
