@@ -321,6 +321,13 @@ describe('relet config upgrade-check', () => {
     expect(run(['config', 'upgrade-check', ...quiet, '--strict'], header).status).toBe(0);
   });
 
+  test('a config that starts names the signals that show harm by what changes, one that does not start none', () => {
+    const { stdout } = upgrade(good, '--from=1.34', '--to=1.37');
+    expect(stdout).toMatch(/^ {4}Watch, for new pods only: podStartSeconds$/m);
+    expect(upgrade(upgrading, '--from=1.34', '--to=1.37').stdout).not.toContain('Watch');
+    expect(upgrade(good, '--from=1.36', '--to=1.37').stdout).not.toContain('Watch');
+  });
+
   test('without --from the minor before is used, and it says so', () => {
     const { stdout, stderr } = upgrade(good, '--to=v1.37.1');
     expect(stdout).toContain('good.yaml, kubelet 1.36 to 1.37: means the same');

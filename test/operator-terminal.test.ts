@@ -162,9 +162,9 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           + 77
           Risk: The youngest pods beyond the new limit fail with OutOfpods, and a
           rollback does not bring them back.
-          Watch, at once: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu
 
       Impact: kubelet restart. The effect on running pods is not known.
+      Watch, at once: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu
       "
     `);
     expect(
@@ -187,15 +187,15 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           + 5
           Risk: Lowered below what runs, the youngest pods fail with OutOfpods. Raised
           beyond the pod CIDR, new pods get no address.
-          Watch, at once: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu
       containerLogMaxFiles  restart
           - 5
           + 9
           Risk: Lowered, older files are deleted at the next rotation and cannot be
           read back.
-          Watch, at once: evictions, ioPressure
 
       Impact: kubelet restart. The effect on running pods is not known.
+      Watch, at once: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu,
+      evictions, ioPressure
 
       alpha: local -> relet-system/kubelet-config-##########/kubelet
       maxPods  restart
@@ -203,15 +203,15 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           + 5
           Risk: The youngest pods beyond the new limit fail with OutOfpods, and a
           rollback does not bring them back.
-          Watch, at once: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu
       containerLogMaxFiles  restart
           - 5
           + 9
           Risk: Lowered, older files are deleted at the next rotation and cannot be
           read back.
-          Watch, at once: evictions, ioPressure
 
       Impact: kubelet restart. The effect on running pods is not known.
+      Watch, at once: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu,
+      evictions, ioPressure
       configmap/kubelet-config-########## created (dry run) in namespace relet-system
       b-1: assigned relet-system/kubelet-config-##########/kubelet (dry run)
       alpha: assigned relet-system/kubelet-config-##########/kubelet (dry run)
@@ -227,10 +227,10 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           named the old way. Only a reboot clears both.
           Risk: Different drivers fail every new pod. Kubelets from 1.28 can take the
           driver from the runtime and then ignore this field.
-          Watch, at once: lostReady, restarts, podStartSeconds, oomKills
 
       Impact: reboot. A drain and a reboot: what the old value left in the kernel or
       the runtime is not undone by a restart.
+      Watch, at once: lostReady, restarts, podStartSeconds, oomKills
       relet: nothing was changed: changing cgroupDriver needs more than a kubelet
       restart (reboot): Kubelet and runtime must change together, and running pods
       stay in cgroups named the old way. Only a reboot clears both. To go ahead, use

@@ -37,7 +37,7 @@ export {
   needsMeaning,
   type PodsEffect,
 } from './catalogue/entry.js';
-export { signalSources, watchOf } from './catalogue/watch.js';
+export { signalSources, watchOf, watchSentence } from './catalogue/watch.js';
 
 /** The themes, in the order a person meets them. */
 export const themes: readonly (readonly [title: string, entries: Entries])[] = [

@@ -1,8 +1,8 @@
 /** Signals to watch, for every field. */
 import { expect, test } from 'vitest';
 import { signals } from '../api/signals.js';
-import { watchedPaths, watchedSignals } from './catalogue/watch.js';
-import { entryOf, signalSources, watchOf } from './catalogue.js';
+import { watchedPaths } from './catalogue/watch.js';
+import { entryOf, signalSources, watchOf, watchSentence } from './catalogue.js';
 import { fields } from './fields.js';
 
 test('every field says when a change of it shows, and what to watch', () => {
@@ -27,11 +27,10 @@ test('every signal has a source', () => {
   expect(Object.keys(signalSources).sort()).toEqual(Object.keys(signals).sort());
 });
 
-test('signals of several fields are named once', () => {
-  expect(watchedSignals(['singleProcessOOMKill', 'evictionMinimumReclaim', 'noSuchField', 'failCgroupV1'])).toEqual([
-    'oomKills',
-    'restarts',
-    'lostReady',
-    'evictions',
-  ]);
+test('signals of several fields are named once for each time at which they show', () => {
+  const paths = ['singleProcessOOMKill', 'evictionMinimumReclaim', 'evictionSoft', 'noSuchField', 'failCgroupV1'];
+  expect(watchSentence(paths)).toBe(
+    'Watch, for new pods only: oomKills, restarts, lostReady; at once: evictions, oomKills, memoryPressure',
+  );
+  expect(watchSentence(['noSuchField', 'failCgroupV1'])).toBeUndefined();
 });

@@ -1,4 +1,5 @@
 /** Output of an upgrade check for people, programs and GitHub. */
+import { watchSentence } from '../../config/catalogue.js';
 import type { UpgradeFinding, UpgradeResult } from '../../config/upgrade-check.js';
 import { oneLine } from '../../visible-text.js';
 import { someOf } from '../doctor/diagnosis.js';
@@ -55,7 +56,10 @@ export function asText(reports: readonly UpgradeReport[], terminal: Terminal): s
     const block = findingBlock(first!, finding, terminal, { when });
     return isSaid ? block : `${block}\n${wrap(oneLine(where), terminal.columns, '    ')}`;
   });
-  return [...blocks, ...reports.map((report) => hanging(summary(report, terminal), terminal))].join('\n');
+  return [
+    ...blocks,
+    ...reports.flatMap((report) => [hanging(summary(report, terminal), terminal), ...watchText(report, terminal)]),
+  ].join('\n');
 }
 
 interface FoundFinding {
@@ -105,6 +109,14 @@ function summary(report: UpgradeReport, { paint }: Terminal): string {
   return isSame
     ? paint.green(`${head} means the same${tail}`)
     : paint.yellow(`${head} starts with it, and some of it changes${tail}`);
+}
+
+/** Signals that show harm by what changes; a kubelet that does not start changes nothing. */
+function watchText({ startup, findings }: UpgradeReport, { columns }: Terminal): string[] {
+  if (startup === 'fails') return [];
+  const changed = findings.filter(({ severity, change }) => severity === 'warning' && change !== 'rejected');
+  const sentence = watchSentence(changed.map(({ path }) => path));
+  return sentence === undefined ? [] : [wrap(sentence, columns, '    ')];
 }
 
 function nameOf({ file, local, nodes }: UpgradeReport): string {

@@ -1,5 +1,5 @@
 /** Changes of a config as people read them: what was, what will be, what each needs on a live node and what it does to pods. */
-import { type ImpactContext, type Needs, watchOf } from '../../config/catalogue.js';
+import { type ImpactContext, type Needs, watchSentence } from '../../config/catalogue.js';
 import { impactSentence, podsText } from '../../config/impact-sentence.js';
 import { type FieldChange, type Preview, previewChanges, summarize } from '../../fleet/preview.js';
 import { jsonText } from '../../json.js';
@@ -36,7 +36,10 @@ export function differencesAsText(differences: Difference[], { columns, paint }:
 export function previewText(preview: Preview, columns: number, paint: Paint = createPaint(false)): string[] {
   if (preview.changes.length === 0) return ['No difference in meaning.'];
   const lines = preview.changes.flatMap((change) => changeText(change, columns, paint));
-  return [...lines, '', ...wrap(impactSentence(preview), columns).split('\n')];
+  // Only signals: metrics are in 'relet config explain'.
+  const watch = watchSentence(preview.changes.map(({ path }) => path));
+  const end = [impactSentence(preview), ...(watch === undefined ? [] : [watch])];
+  return [...lines, '', ...end.flatMap((sentence) => wrap(sentence, columns).split('\n'))];
 }
 
 function changeText(
@@ -53,14 +56,7 @@ function changeText(
     ...(pods.kind === 'new containers only' ? wrap(podsText(pods)!, columns, '    ').split('\n') : []),
     ...(risk === undefined ? [] : wrap(`Risk: ${risk}`, columns, '    ').split('\n')),
     ...(atBoot === undefined ? [] : wrap(`A trial cannot find out: ${atBoot}`, columns, '    ').split('\n')),
-    ...watchText(path, columns),
   ];
-}
-
-/** Only signals: metrics are in 'relet config explain'. */
-function watchText(path: string, columns: number): string[] {
-  const { signals, seen } = watchOf(path) ?? { signals: [], seen: '' };
-  return signals.length === 0 ? [] : wrap(`Watch, ${seen}: ${signals.join(', ')}`, columns, '    ').split('\n');
 }
 
 /** A text that is empty, or reads as a map or a list, is quoted. */

@@ -218,10 +218,15 @@ export function watchOf(path: string): Watch | undefined {
   return undefined;
 }
 
-/** Signals of all these fields, each once; what an analysis compares beside those that it always does. */
-export const watchedSignals = (paths: readonly string[]): SignalName[] => [
-  ...new Set(paths.flatMap((path) => watchOf(path)?.signals ?? [])),
-];
+/** `Watch, at once: evictions, oomKills; for new pods only: restarts`: signals of all these fields, each once for each time. */
+export function watchSentence(paths: readonly string[]): string | undefined {
+  const bySeen = new Map<Seen, Set<SignalName>>();
+  for (const watch of paths.flatMap((path) => watchOf(path) ?? []))
+    if (watch.signals.length > 0)
+      bySeen.set(watch.seen, new Set([...(bySeen.get(watch.seen) ?? []), ...watch.signals]));
+  const parts = [...bySeen].map(([seen, signals]) => `${seen}: ${[...signals].join(', ')}`);
+  return parts.length === 0 ? undefined : `Watch, ${parts.join('; ')}`;
+}
 
 /** All keys of the table, for the test that compares them with the fields. */
 export const watchedPaths: readonly string[] = Object.keys(watches);
