@@ -7,7 +7,7 @@
 
 export interface Signal {
   kind: 'count' | 'level';
-  unit: 'workloads' | 'processes' | 'share' | 'seconds' | 'cores' | 'bytes';
+  unit: 'workloads' | 'processes' | 'tasks' | 'share' | 'seconds' | 'cores' | 'bytes';
   /** Only for levels. */
   floor: number;
   most: number;
@@ -43,6 +43,14 @@ export const signals = {
   kubeletMemory: bytes('use more memory for the kubelet than before'),
   runtimeCpu: cores('use more CPU for the container runtime than before'),
   runtimeMemory: bytes('use more memory for the container runtime than before'),
+  /** The most since the runtime was started: only a new maximum shows. A mean of values a minute apart misses short bursts. */
+  runtimeMemoryPeak: bytes('reach a higher peak of memory for the container runtime than before'),
+  /** Processes and threads in pods: what podPidsLimit and pid.available count. */
+  podTasks: { kind: 'level', unit: 'tasks', floor: 10, most: 2 ** 22, worse: 'run more tasks in pods than before' },
+  /** Services of the host, with kubelet and runtime where they are in system.slice. */
+  systemMemory: bytes('use more memory for system services than before'),
+  /** PSI `full` of system.slice: what a limit on it does. cgroup v2 only. */
+  systemMemoryPressure: share('wait for memory in system services more than before'),
 } as const satisfies Record<string, Signal>;
 
 export type SignalName = keyof typeof signals;

@@ -1,4 +1,5 @@
 /** Signals to watch, for every field. */
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { signals } from '../api/signals.js';
 import { watchedPaths } from './catalogue/watch.js';
@@ -23,8 +24,11 @@ test('a field in a map or a list is watched like the field', () => {
   expect(watchOf('registerWithTaints[0].effect')).toBe(watchOf('registerWithTaints'));
 });
 
-test('every signal has a source', () => {
-  expect(Object.keys(signalSources).sort()).toEqual(Object.keys(signals).sort());
+test('every signal has a source, and a place in docs/analysis.md', () => {
+  const names = Object.keys(signals).sort();
+  expect(Object.keys(signalSources).sort()).toEqual(names);
+  const rows = readFileSync('docs/analysis.md', 'utf8').split('\n| signal | unit |')[1]!.split('\n\n')[0]!;
+  expect([...rows.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort()).toEqual(names);
 });
 
 test('signals of several fields are named once for each time at which they show', () => {

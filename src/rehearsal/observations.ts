@@ -39,6 +39,10 @@ const usual: Partial<Record<SignalName, number>> = {
   kubeletMemory: 80 << 20,
   runtimeCpu: 0.05,
   runtimeMemory: 60 << 20,
+  runtimeMemoryPeak: 200 << 20,
+  podTasks: 500,
+  systemMemory: 400 << 20,
+  systemMemoryPressure: 0.001,
 };
 const rareCount = 0.02;
 /** Agents do not answer in the same second. */

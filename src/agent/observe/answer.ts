@@ -69,6 +69,10 @@ export function hostValues(history: HistoryRecord, window: Window): Values {
     runtimeCpu: perMs(rateOf(history, 'runtimeCpuUs', window)),
     kubeletMemory: meanOf(history, 'kubeletBytes', window),
     runtimeMemory: meanOf(history, 'runtimeBytes', window),
+    runtimeMemoryPeak: meanOf(history, 'runtimePeakBytes', window),
+    podTasks: meanOf(history, 'podTasks', window),
+    systemMemory: meanOf(history, 'systemBytes', window),
+    systemMemoryPressure: perMs(rateOf(history, 'systemMemoryFullUs', window)),
   };
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }

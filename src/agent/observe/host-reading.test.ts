@@ -41,12 +41,16 @@ describe('reading a host', () => {
       systemOomKills: 0,
       kubeletCpuUs: 4055070,
       kubeletBytes: 94208,
-      runtimeCpuUs: expect.any(Number),
-      runtimeBytes: expect.any(Number),
+      runtimeCpuUs: 103645,
+      runtimeBytes: 94208,
+      runtimePeakBytes: 21123072,
+      podTasks: 4,
+      systemBytes: 385024,
+      systemMemoryFullUs: 59970,
     });
   });
 
-  test('with cgroup v1 takes the pressure of the machine, and cannot tell OOM kills of pods from others', () => {
+  test('with cgroup v1 takes the pressure of the machine, and cannot tell OOM kills and pressure of pods from others', () => {
     const reading = new HostReader(hostOf(recorded('cgroup-v1'))).read(v1Places);
     expect(reading).toEqual({
       memoryFullUs: 430,
@@ -56,6 +60,11 @@ describe('reading a host', () => {
       throttled: 0,
       kubeletCpuUs: 196629,
       kubeletBytes: 585728,
+      runtimeCpuUs: 119846,
+      runtimeBytes: 7143424,
+      runtimePeakBytes: 32559104,
+      podTasks: 6,
+      systemBytes: 18509824,
     });
   });
 
@@ -69,7 +78,14 @@ describe('reading a host', () => {
     for (const path of [...files.keys()]) if (/pressure|memory\.stat/.test(path)) files.delete(path);
     files.set('/proc/vmstat', 'oom_kill many\n');
     const reading = new HostReader(hostOf(files)).read(places);
-    expect(Object.keys(reading).sort()).toEqual(['kubeletCpuUs', 'periods', 'runtimeCpuUs', 'throttled']);
+    expect(Object.keys(reading).sort()).toEqual([
+      'kubeletCpuUs',
+      'periods',
+      'podTasks',
+      'runtimeCpuUs',
+      'runtimePeakBytes',
+      'throttled',
+    ]);
     expect(new HostReader(hostOf(new Map())).read(places)).toEqual({});
   });
 

@@ -27,6 +27,12 @@ export const columns = {
   runtimeCpuUs: 'counter',
   kubeletBytes: 'gauge',
   runtimeBytes: 'gauge',
+  /** The most since the runtime was started, with page cache. */
+  runtimePeakBytes: 'gauge',
+  podTasks: 'gauge',
+  /** Services of the host: system.slice, with the kubelet and the runtime where they are in it. */
+  systemBytes: 'gauge',
+  systemMemoryFullUs: 'counter',
 } as const;
 
 export type Column = keyof typeof columns;
@@ -41,8 +47,9 @@ export interface CgroupPlaces {
   kubelet: readonly string[];
 }
 
+const system = '/system.slice';
 /** Units of the container runtimes that Kubernetes supports. k3s and RKE2 run theirs in their own unit. */
-const runtimes = ['containerd', 'crio', 'docker'].map((name) => `/system.slice/${name}.service`);
+const runtimes = ['containerd', 'crio', 'docker'].map((name) => `${system}/${name}.service`);
 
 export class HostReader {
   readonly #host: HostText;
@@ -60,7 +67,7 @@ export class HostReader {
     const groups = groupsAt(this.#host, places.mount);
     const find = (paths: readonly string[]) => paths.find((path) => groups?.has(path));
     const [pods, kubelet, runtime] = [podsPaths(places.cgroupRoot), places.kubelet, runtimes].map(find);
-    const at = (path: string | undefined, value: 'cpuUs' | 'memoryBytes' | 'oomKills') =>
+    const at = (path: string | undefined, value: 'cpuUs' | 'memoryBytes' | 'peakBytes' | 'tasks' | 'oomKills') =>
       path === undefined ? undefined : groups?.[value](path);
     const pressure = (kind: string) =>
       (pods === undefined ? undefined : groups?.pressure(pods, kind)) ?? this.#host.read(`/proc/pressure/${kind}`);
@@ -75,6 +82,10 @@ export class HostReader {
       kubeletBytes: at(kubelet, 'memoryBytes'),
       runtimeCpuUs: at(runtime, 'cpuUs'),
       runtimeBytes: at(runtime, 'memoryBytes'),
+      runtimePeakBytes: at(runtime, 'peakBytes'),
+      podTasks: at(pods, 'tasks'),
+      systemBytes: at(system, 'memoryBytes'),
+      systemMemoryFullUs: psiTotal(groups?.pressure(system, 'memory'), 'full'),
     };
     return Object.fromEntries(Object.entries(reading).filter(([, value]) => value !== undefined));
   }
@@ -110,6 +121,9 @@ interface Groups {
   cpuUs(path: string): number | undefined;
   /** Without the page cache that the kernel takes back first, as the kubelet counts it. */
   memoryBytes(path: string): number | undefined;
+  peakBytes(path: string): number | undefined;
+  /** Processes and threads, with those of the cgroups below it. */
+  tasks(path: string): number | undefined;
   /** Kills in the cgroup and in those below it. */
   oomKills(path: string): number | undefined;
 }
@@ -135,6 +149,9 @@ class GroupsV2 implements Groups {
   cpuStat = (path: string) => this.#read(path, 'cpu.stat');
   cpuUs = (path: string) => keyed(this.cpuStat(path), 'usage_usec');
   oomKills = (path: string) => keyed(this.#read(path, 'memory.events'), 'oom_kill');
+  /** Linux 5.19 and later. */
+  peakBytes = (path: string) => whole(this.#read(path, 'memory.peak'));
+  tasks = (path: string) => whole(this.#read(path, 'pids.current'));
   memoryBytes = (path: string) =>
     difference(whole(this.#read(path, 'memory.current')), keyed(this.#read(path, 'memory.stat'), 'inactive_file'));
 
@@ -163,6 +180,8 @@ class GroupsV1 implements Groups {
   };
   /** Only those of the cgroup itself are counted there, not those of pods below it. */
   oomKills = () => undefined;
+  peakBytes = (path: string) => whole(this.#read('memory', path, 'memory.max_usage_in_bytes'));
+  tasks = (path: string) => whole(this.#read('pids', path, 'pids.current'));
   memoryBytes = (path: string) =>
     difference(
       whole(this.#read('memory', path, 'memory.usage_in_bytes')),

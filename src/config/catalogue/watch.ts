@@ -35,7 +35,7 @@ const watches: Readonly<Record<string, Watch>> = {
   // Pods
   maxPods: atOnce('rejectedPods', 'podStartSeconds', 'memoryPressure', 'kubeletCpu'),
   podsPerCore: atOnce('rejectedPods', 'podStartSeconds', 'memoryPressure', 'kubeletCpu'),
-  podPidsLimit: newPods('restarts', 'lostReady'),
+  podPidsLimit: newPods('restarts', 'lostReady', 'podTasks'),
   syncFrequency: atOnce('kubeletCpu', 'runtimeCpu', 'kubelet_pod_worker_duration_seconds'),
   clusterDomain: newPods('lostReady', 'restarts'),
   clusterDNS: newPods('lostReady', 'restarts', 'podStartSeconds'),
@@ -68,7 +68,7 @@ const watches: Readonly<Record<string, Watch>> = {
   cgroupRoot: atOnce('lostReady', 'restarts', 'podStartSeconds', 'oomKills'),
   cgroupsPerQOS: atOnce('oomKills', 'systemOomKills', 'cpuPressure', 'memoryPressure'),
   kubeletCgroups: atOnce('kubeletCpu', 'kubeletMemory', 'systemOomKills'),
-  systemCgroups: atOnce('systemOomKills', 'cpuPressure'),
+  systemCgroups: atOnce('systemOomKills', 'cpuPressure', 'systemMemory'),
   qosReserved: atOnce('oomKills', 'memoryPressure', 'evictions'),
   failCgroupV1: atOnce(),
   singleProcessOOMKill: newPods('oomKills', 'restarts', 'lostReady'),
@@ -82,9 +82,15 @@ const watches: Readonly<Record<string, Watch>> = {
   // Reservations
   systemReserved: atOnce('rejectedPods', 'evictions', 'oomKills', 'systemOomKills', 'memoryPressure', 'cpuPressure'),
   kubeReserved: atOnce('rejectedPods', 'evictions', 'oomKills', 'systemOomKills', 'memoryPressure', 'kubeletMemory'),
-  systemReservedCgroup: atOnce('systemOomKills', 'cpuPressure', 'ioPressure'),
+  systemReservedCgroup: atOnce('systemOomKills', 'systemMemoryPressure', 'cpuPressure', 'ioPressure'),
   kubeReservedCgroup: atOnce('systemOomKills', 'kubeletCpu', 'runtimeCpu', 'podStartSeconds'),
-  enforceNodeAllocatable: atOnce('oomKills', 'systemOomKills', 'memoryPressure', 'podStartSeconds'),
+  enforceNodeAllocatable: atOnce(
+    'oomKills',
+    'systemOomKills',
+    'memoryPressure',
+    'systemMemoryPressure',
+    'podStartSeconds',
+  ),
   // CPU, memory and topology managers
   cpuManagerPolicy: newPods('cpuPressure', 'cpuThrottled', 'rejectedPods', 'kubelet_cpu_manager_pinning_errors_total'),
   cpuManagerPolicyOptions: newPods(
@@ -107,12 +113,14 @@ const watches: Readonly<Record<string, Watch>> = {
     'podStartSeconds',
     'ioPressure',
     'runtimeCpu',
+    'runtimeMemoryPeak',
     'kubelet_runtime_operations_errors_total',
   ),
   maxParallelImagePulls: newPods(
     'podStartSeconds',
     'ioPressure',
     'runtimeCpu',
+    'runtimeMemoryPeak',
     'kubelet_runtime_operations_errors_total',
   ),
   imagePullCredentialsVerificationPolicy: newPods(
@@ -185,7 +193,7 @@ const watches: Readonly<Record<string, Watch>> = {
   iptablesDropBit: atOnce('lostReady'),
   // Log, traces and feature gates
   featureGates: atOnce('restarts', 'lostReady', 'podStartSeconds', 'kubeletCpu', 'kubeletMemory'),
-  logging: atOnce('kubeletCpu', 'ioPressure'),
+  logging: atOnce('kubeletCpu', 'ioPressure', 'systemMemory'),
   tracing: atOnce('kubeletCpu', 'kubeletMemory', 'podStartSeconds'),
 };
 
@@ -207,6 +215,10 @@ export const signalSources: Readonly<Record<SignalName, string>> = {
   kubeletMemory: 'memory of the unit of the kubelet, from memory.current',
   runtimeCpu: 'CPUs that the unit of the container runtime uses, from cpu.stat',
   runtimeMemory: 'memory of the unit of the container runtime, from memory.current',
+  runtimeMemoryPeak: 'most memory of the unit of the container runtime since it was started, from memory.peak',
+  podTasks: 'processes and threads of all pods, from pids.current of kubepods',
+  systemMemory: 'memory of the services of the host, from memory.current of system.slice',
+  systemMemoryPressure: 'time in which all of system.slice waited for memory, from memory.pressure; with cgroup v2',
 };
 
 /** The entry of the field, or of the nearest one that it is in: `evictionHard[memory.available]`. */
