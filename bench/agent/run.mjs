@@ -3,13 +3,15 @@
  * Run `npm run build` first, then `node bench/agent/run.mjs [--changes=1000] [--idle-seconds=30] [--starts=11] [--patches=21]`
  * and `--reference=NodeConfig` as on Kubernetes 1.26 and later, with deploy/ and `relet controller`. 0 leaves a part out. The 1,000 changes
  * alone: `node bench/agent/run.mjs --starts=0 --idle-seconds=0 --patches=0`. `--driver=systemd` compares a change in attached mode with a
- * bare `systemctl restart` and with the process driver: systemd.mjs.
+ * bare `systemctl restart` and with the process driver: systemd.mjs. `--sampler-seconds=600 [--pods=110]` measures only the sampler of
+ * the host: sampler.mjs.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { change, createStress } from './changes.mjs';
 import { countRequests } from './count-requests.mjs';
 import * as rig from './rig.mjs';
+import { samplerBench } from './sampler.mjs';
 import { systemdBench } from './systemd.mjs';
 
 const { values } = parseArgs({
@@ -20,6 +22,8 @@ const { values } = parseArgs({
     patches: { type: 'string', default: '21' },
     reference: { type: 'string', default: 'Node' },
     driver: { type: 'string', default: 'process' },
+    'sampler-seconds': { type: 'string' },
+    pods: { type: 'string', default: '0' },
   },
 });
 const say = (text) => process.stdout.write(`${text}\n`);
@@ -177,6 +181,8 @@ async function attached(dir) {
 }
 
 await rig.bench(async () => {
+  const sampled = values['sampler-seconds'];
+  if (sampled !== undefined) return samplerBench(Number(sampled), Number(values.pods), say);
   const dir = rig.newDir();
   say(`node ${process.version}; the reference is in a ${values.reference}`);
   if (values.driver === 'systemd') return attached(dir);
