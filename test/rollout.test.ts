@@ -5,7 +5,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { claimAnnotation, readClaim } from '../src/api/node-annotations.js';
 import { type NodeConfig, nodeConfigs } from '../src/api/node-config.js';
 import { type NodeConfigSet, type NodeConfigSetSpec, nodeConfigSets } from '../src/api/node-config-set.js';
 import type { KubeObject } from '../src/api/object.js';
@@ -134,13 +133,6 @@ describe('a set, with real nodes', () => {
     expect((await setOf()).status).toMatchObject({ updatedNodes: 3, failedNodes: 0 });
   });
 
-  test('with onFailure Rollback takes the config back from all nodes', async () => {
-    const before = await assigned();
-    await apply({ ...overlay(66), strategy: { ...strategy, onFailure: 'Rollback' } });
-    expect(await end()).toEqual({ status: 1, reason: 'RolledBack' });
-    expect(await assigned()).toEqual(before);
-  });
-
   test('waits for approval and through a pause, and continues after its controller was killed', async () => {
     await apply({ ...overlay(140), strategy: { ...strategy, waves: careful } });
     await eventually('approval is asked for', async () => (await reasonOf()) === 'AwaitingApproval');
@@ -155,28 +147,6 @@ describe('a set, with real nodes', () => {
     expect(new Set(await assigned()).size).toBe(1);
   });
 
-  test('can be undone and tried again', async () => {
-    const [latest] = await assigned();
-    expect((await relet('rollout undo pool --yes')).status).toBe(0);
-    expect(await end()).toEqual({ status: 1, reason: 'Undone' });
-    expect(await assigned()).not.toContain(latest);
-    expect((await relet('rollout retry pool --yes')).status).toBe(0);
-    await eventually('its approval is asked for again', async () => (await reasonOf()) === 'AwaitingApproval');
-    expect((await relet('rollout approve pool --yes')).status).toBe(0);
-    expect(await end()).toEqual(complete);
-    expect(new Set(await assigned()).size).toBe(1);
-  });
-
-  test('that is aborted stays where it is', async () => {
-    await apply({ ...overlay(145), strategy: { ...strategy, waves: careful } });
-    await eventually('it has begun', async () => (await reasonOf()) === 'AwaitingApproval');
-    const before = await assigned();
-    expect(new Set(before).size).toBe(2);
-    expect((await relet('rollout abort pool -m enough')).status).toBe(0);
-    expect(await end()).toEqual({ status: 1, reason: 'Aborted' });
-    expect(await assigned()).toEqual(before);
-  });
-
   test('changes nodes only in its windows', async () => {
     const hour = new Date().getUTCHours();
     const at = (hours: number) => `${String((hour + hours) % 24).padStart(2, '0')}:00`;
@@ -187,15 +157,5 @@ describe('a set, with real nodes', () => {
     expect(await assigned()).toEqual(before);
     await apply({ ...overlay(150), strategy: { ...strategy, windows: [{ from: at(23), to: at(2) }] } });
     expect(await end()).toEqual(complete);
-  });
-
-  test('keeps its nodes from a younger set, which says so', async () => {
-    await apply(overlay(99), 'second');
-    await eventually('the second set has looked', async () => (await reasonOf('second')) !== undefined);
-    expect((await setOf('second')).status?.excluded?.[0]).toMatchObject({ name: 'node-1', reason: 'OtherSet' });
-    const { items } = await admin.list<NodeConfig>(nodeConfigs);
-    for (const { metadata } of items) expect(readClaim(metadata.annotations?.[claimAnnotation])?.set).toBe('pool');
-    const { stdout } = await relet('doctor');
-    expect(stdout).toContain('set second selects nodes that another set has');
   });
 });

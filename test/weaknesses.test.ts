@@ -1,5 +1,5 @@
-/** Weaknesses of Dynamic Kubelet Configuration that Kubernetes did not test or got wrong (docs/weaknesses.md): X1–X15, each as relet does it. */
-import { rmSync, writeFileSync } from 'node:fs';
+/** Weaknesses of Dynamic Kubelet Configuration that Kubernetes did not test or got wrong (docs/weaknesses.md): X1–X15, each as relet does it, but for those of whole processes. */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { previousConfigRecord } from '../src/agent/choose.js';
@@ -286,22 +286,6 @@ describe('reset', () => {
     await rig.until('local', () => rig.config !== undefined && rig.config.active === undefined);
     expect(rig.node.state.read(holdRecord)?.why).toContain('use-local');
     expect(rig.node.starts().at(-1)?.configFile).toBeUndefined();
-  });
-});
-
-describe('without the API', () => {
-  test('X14 start, restart and rollback work from disk, and when the API returns the status is right', async () => {
-    const rig = await createClusterRig({ boot: false });
-    rmSync(rig.nodeKubeconfig);
-    rig.node.remember('assigned', '1', rig.node.config('# exit 1'));
-    const good = rig.node.remember('last-known-good', '2', rig.node.config());
-    rig.node.boot();
-    await rig.node.until('rolled back', () => rig.node.status()?.active?.configMap?.uid === good.uid);
-    expect(rig.seen?.status.config).toBeUndefined();
-    await rig.connect();
-    rig.node.clock.advance(1000);
-    // The API says: local. That is an instruction, and it is followed.
-    await rig.until('local', () => rig.config !== undefined && Object.keys(rig.config).length === 0);
   });
 });
 

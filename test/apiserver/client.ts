@@ -1,4 +1,4 @@
-/** A client for API tests with three transports: in this process, HTTP/1.1 and HTTP/2. */
+/** A client for API tests with two transports: in this process, and HTTP/1.1 over TLS. */
 
 import { X509Certificate } from 'node:crypto';
 import { Agent, request as httpsRequest } from 'node:https';

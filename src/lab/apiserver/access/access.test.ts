@@ -1,10 +1,9 @@
 /**
  * A request through the whole server in memory: authentication, authorization, admission and reviews. N3 of the
- * conformance list, and every rejection that was recorded from a real 1.32 server, with its exact message.
+ * conformance list. Rejections by a real server are replayed in test/api-replay.test.ts.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { callInMemory } from '../../../../test/apiserver/call-in-memory.js';
-import { readEvidence } from '../../../../test/evidence/read.js';
 import { systemClock } from '../../../clock.js';
 import { silentLog } from '../../../log.js';
 import { Registry } from '../../../memory-api/registry.js';
@@ -234,50 +233,5 @@ describe('credentials', () => {
           'nodes "x" is forbidden: User "bob" cannot get resource "nodes/proxy" in API group "" at the cluster scope',
       },
     });
-  });
-});
-
-interface Recorded {
-  id: string;
-  request: {
-    method: string;
-    path: string;
-    as: string;
-    headers?: Record<string, string>;
-    body?: unknown;
-    watch?: boolean;
-  };
-  expected: { status: number; body?: unknown };
-}
-
-const areas = new Set(['auth', 'rbac', 'node-auth', 'proxy']);
-
-describe('rejections recorded from a real 1.32 server', () => {
-  const recorded = readEvidence<Recorded & { area: string }>('api-v1.32.jsonl');
-  const scenarioOf = ({ id }: Recorded) => id.split('/')[0]!;
-  const chosen = recorded.filter(({ area }) => areas.has(area));
-
-  test('there are at least as many recorded rejections as expected', () => {
-    expect(chosen.filter(({ expected }) => expected.status === 403).length).toBeGreaterThan(20);
-  });
-
-  test.each([...new Set(chosen.map(scenarioOf))])('%s', async (scenario) => {
-    const ns = `apidiff-${scenario}`;
-    await as('admin', 'POST', '/api/v1/namespaces', { metadata: { name: ns } });
-    const fill = (text: string) => text.replaceAll('{{ns}}', ns);
-    for (const { id, request, expected } of chosen.filter((one) => scenarioOf(one) === scenario)) {
-      // A watch ends with its timeout; a list of the same path is authorized in the same way.
-      const path = fill(request.path).replace('watch=true&', '');
-      const body = request.body === undefined ? undefined : JSON.parse(fill(JSON.stringify(request.body)));
-      const answer = await as(request.as, request.method, path, body, request.headers);
-      const isRejection = [401, 403].includes(expected.status) || [401, 403].includes(answer.code);
-      if (!isRejection) continue;
-      expect([id, answer.code, answer.body.message, answer.body.details]).toEqual([
-        id,
-        expected.status,
-        (expected.body as Answer['body']).message,
-        (expected.body as Answer['body']).details,
-      ]);
-    }
   });
 });
