@@ -5,18 +5,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { callInMemory } from '../../../../test/apiserver/call-in-memory.js';
 import { systemClock } from '../../../clock.js';
-import { silentLog } from '../../../log.js';
-import { Registry } from '../../../memory-api/registry.js';
-import { builtInResources } from '../../../memory-api/resources/built-in.js';
-import { createRouter } from '../../../memory-api/router.js';
-import { memoryJournal } from '../../../memory-api/store/journal.js';
-import { RevisionStore } from '../../../memory-api/store/revision-store.js';
-import { createVerbs } from '../../../memory-api/verbs/verbs.js';
-import { WatchClock } from '../../../memory-api/watch/watch-clock.js';
 import { systemRandom } from '../../../random.js';
-import { createHandler, type Handle } from '../handler.js';
-import { tablePresenter } from '../http/table.js';
-import { type Access, type AccessOptions, createAccess, parseModes } from './access.js';
+import { type ControlPlane, type ControlPlaneOptions, createControlPlane } from '../apiserver.js';
+import { parseModes } from './access.js';
 import { newSigningKey } from './json-web-token.js';
 import { readTokenFile } from './token-file.js';
 
@@ -25,56 +16,27 @@ node-token,system:node:node-a,,system:nodes
 bob-token,bob,
 `;
 
-let store: RevisionStore | undefined;
-let access: Access | undefined;
-let watches: WatchClock | undefined;
-let handle: Handle;
+let plane: ControlPlane;
 
-async function open(more: Partial<AccessOptions> = {}) {
-  await close();
-  store = new RevisionStore(memoryJournal(), systemClock);
-  watches = new WatchClock(systemClock);
-  access = createAccess({
-    store,
+async function open(more: Partial<ControlPlaneOptions> = {}) {
+  plane = await createControlPlane({
     clock: systemClock,
     random: systemRandom,
-    log: silentLog,
     anonymous: true,
     tokens: [readTokenFile(tokenFile, 'tokens.csv')],
     serviceAccountKey: newSigningKey(),
     kubeletClient: { cert: '', key: '' },
     ownPort: () => undefined,
+    address: () => '127.0.0.1:6443',
     ...more,
   });
-  const registry = new Registry([...builtInResources({ dynamicKubeletConfig: true }), ...access.resources]);
-  handle = createHandler({
-    access,
-    dispatch: createRouter({
-      registry,
-      presenter: tablePresenter(() => new Date()),
-      routes: [],
-      connectors: access.connectors,
-      verbs: createVerbs(
-        { store, admission: access.admission, clock: systemClock, random: systemRandom },
-        registry,
-        watches,
-      ),
-    }),
-    log: silentLog,
-  });
-  for (const name of ['default', 'kube-system', 'kube-node-lease'])
-    await as('admin', 'POST', '/api/v1/namespaces', { metadata: { name } });
-  await access.start();
 }
 beforeEach(() => open());
-afterEach(() => close());
+afterEach(() => plane.close());
 
-/** Also called before another server is opened in the same test. */
-async function close() {
-  watches?.close();
-  access?.stop();
-  await store?.close();
-  store = undefined;
+async function openAnother(more: Partial<ControlPlaneOptions>) {
+  await plane.close();
+  await open(more);
 }
 
 interface Answer {
@@ -90,28 +52,18 @@ const credentials: Record<string, Record<string, string>> = {
   anonymous: {},
 };
 
-async function as(
-  who: string,
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Record<string, string> = {},
-): Promise<Answer> {
-  const identity = credentials[who] ?? { ...credentials.admin, 'impersonate-user': who };
+async function as(who: string, method: string, path: string, body?: unknown): Promise<Answer> {
   const type = method === 'PATCH' ? 'application/strategic-merge-patch+json' : 'application/json';
-  const response = await callInMemory(handle, {
+  const response = await callInMemory(plane.handle, {
     method,
     path,
-    headers: { accept: 'application/json', 'content-type': type, ...identity, ...lowerCase(headers) },
+    headers: { accept: 'application/json', 'content-type': type, ...credentials[who] },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   await response.ended;
   const text = response.text();
   return { code: response.code, body: text.startsWith('{') ? JSON.parse(text) : { message: text } };
 }
-
-const lowerCase = (headers: Record<string, string>) =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
 describe('N3: the config of a node', () => {
   const configMap = '/api/v1/namespaces/kube-system/configmaps/node-config';
@@ -166,7 +118,7 @@ describe('N3: the config of a node', () => {
   });
 
   test('manual access to the ConfigMap needs a Role and a RoleBinding, as before 1.11', async () => {
-    await open({ nodeConfigAccess: 'manual' });
+    await openAnother({ nodeConfigAccess: 'manual' });
     await as('admin', 'POST', '/api/v1/nodes', { metadata: { name: 'node-a' } });
     await as('admin', 'POST', '/api/v1/namespaces/kube-system/configmaps', { metadata: { name: 'node-config' } });
     await assign('admin', 'node-config');
@@ -189,7 +141,7 @@ describe('credentials', () => {
     const unauthorized = { code: 401, body: { message: 'Unauthorized', reason: 'Unauthorized', status: 'Failure' } };
     expect(await as('bad', 'GET', nodes)).toMatchObject(unauthorized);
     expect((await as('anonymous', 'GET', nodes)).code).toBe(403);
-    await open({ anonymous: false });
+    await openAnother({ anonymous: false });
     expect(await as('anonymous', 'GET', nodes)).toMatchObject(unauthorized);
     expect(await as('bad', 'GET', nodes)).toMatchObject(unauthorized);
     expect((await as('admin', 'GET', nodes)).code).toBe(200);
@@ -197,7 +149,7 @@ describe('credentials', () => {
 
   test('AlwaysAllow authorizes every user', async () => {
     expect((await as('bob', 'GET', nodes)).code).toBe(403);
-    await open({ modes: parseModes('AlwaysAllow') });
+    await openAnother({ modes: parseModes('AlwaysAllow') });
     expect((await as('bob', 'GET', nodes)).code).toBe(200);
     expect(() => parseModes('RBAC,Webhook')).toThrow('"Webhook" is unknown, there are Node, RBAC, AlwaysAllow');
   });
