@@ -3,26 +3,18 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Claim, claimAnnotation, claimText } from '../src/api/node-annotations.js';
-import { nodeConfigs } from '../src/api/node-config.js';
-import { applyDeploy } from './node-config-cluster.js';
 import { OperatorCluster } from './operator-rig.js';
 
 let cluster: OperatorCluster;
 
 beforeAll(async () => {
-  cluster = await OperatorCluster.start();
-  const namespaces = { group: '', version: 'v1', resource: 'namespaces' };
-  await cluster.admin.delete(namespaces, { name: 'relet-system' });
-  await applyDeploy(cluster.admin);
+  cluster = await OperatorCluster.startWithDeploy();
   const claim: Claim = { set: 'gpu', revision: 'a', source: undefined, wave: 1, at: '', previous: undefined };
   for (const [name, annotations] of [
     ['node-1', { [claimAnnotation]: claimText(claim) }],
     ['node-2', { 'relet.dev/hold': 'broken fan' }],
-  ] as const) {
-    await cluster.node(name, { does: 'deaf' });
-    const metadata = { name, annotations };
-    await cluster.admin.create(nodeConfigs, {}, { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata });
-  }
+  ] as const)
+    await cluster.nodeWithConfig(name, {}, annotations);
 });
 afterAll(() => cluster?.close());
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { ConfigError, type ConfigErrorReason } from '../src/api/config-error.js';
 import type { NodeConfigSource, NodeConfigStatus } from '../src/api/config-ref.js';
 import { causeAnnotation, causeText, pinnedByFlagsAnnotation } from '../src/api/node-annotations.js';
-import { configNamespace } from '../src/api/node-config.js';
+import { configNamespace, nodeConfigs } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
 import { betaError } from '../src/api/upstream-words.js';
 import { systemClock } from '../src/clock.js';
@@ -24,6 +24,7 @@ import { openPki } from '../src/lab/apiserver/pki/pki.js';
 import { silentLog } from '../src/log.js';
 import { systemRandom } from '../src/random.js';
 import { clientFor } from './cluster-rig.js';
+import { applyDeploy } from './node-config-cluster.js';
 import { Program, runRelet, startRelet } from './program.js';
 import { executable, type Outcome } from './run-relet.js';
 
@@ -63,14 +64,25 @@ export class OperatorCluster {
   }
 
   static async start(...flags: string[]): Promise<OperatorCluster> {
-    const dir = mkdtempSync(join(tmpdir(), 'relet-operator-'));
-    const server = startRelet(['apiserver', '--data-dir', dir, '--port', '0', '--storage', 'memory', ...flags]);
-    await server.printed(/^ready$/m);
-    const cluster = new OperatorCluster(dir, server);
+    const cluster = await OperatorCluster.#empty(...flags);
     const namespaces = { group: '', version: 'v1', resource: 'namespaces' };
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: configNamespace } };
     await cluster.admin.create(namespaces, {}, namespace);
     return cluster;
+  }
+
+  /** With NodeConfigs and sets: all that deploy/ brings. */
+  static async startWithDeploy(): Promise<OperatorCluster> {
+    const cluster = await OperatorCluster.#empty();
+    await applyDeploy(cluster.admin);
+    return cluster;
+  }
+
+  static async #empty(...flags: string[]): Promise<OperatorCluster> {
+    const dir = mkdtempSync(join(tmpdir(), 'relet-operator-'));
+    const server = startRelet(['apiserver', '--data-dir', dir, '--port', '0', '--storage', 'memory', ...flags]);
+    await server.printed(/^ready$/m);
+    return new OperatorCluster(dir, server);
   }
 
   /** A file where relet runs; its name. */
@@ -107,6 +119,13 @@ export class OperatorCluster {
     const node = await PlayedNode.register(this, name, options);
     this.#nodes.push(node);
     return node;
+  }
+
+  /** A Node that nothing reports on, and its NodeConfig. */
+  async nodeWithConfig(name: string, labels: Record<string, string> = {}, annotations: object = {}): Promise<void> {
+    await this.node(name, { labels, does: 'deaf' });
+    const metadata = { name, annotations };
+    await this.admin.create(nodeConfigs, {}, { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata });
   }
 
   environment(more: Record<string, string> = {}): Record<string, string> {

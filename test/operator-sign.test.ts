@@ -9,7 +9,6 @@ import { type SigningStatus, signaturesAnnotation, statementAnnotation } from '.
 import { parseStatement } from '../src/config/signing/statement.js';
 import { configMaps } from '../src/kube/resource-type.js';
 import { setConfigMap } from '../src/rollout/revision.js';
-import { applyDeploy } from './node-config-cluster.js';
 import { OperatorCluster, overlayHeader } from './operator-rig.js';
 
 const hasKeygen = spawnSync('ssh-keygen', ['-?']).error === undefined;
@@ -29,14 +28,9 @@ let cluster: OperatorCluster;
 const relet = (line: string) => cluster.relet(line);
 
 beforeAll(async () => {
-  cluster = await OperatorCluster.start();
-  const namespaces = { group: '', version: 'v1', resource: 'namespaces' };
-  await cluster.admin.delete(namespaces, { name: 'relet-system' });
-  await applyDeploy(cluster.admin);
+  cluster = await OperatorCluster.startWithDeploy();
   for (const name of ['node-1', 'node-2']) {
-    await cluster.node(name, { labels: { pool: 'gpu' }, does: 'deaf' });
-    const metadata = { name };
-    await cluster.admin.create(nodeConfigs, {}, { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata });
+    await cluster.nodeWithConfig(name, { pool: 'gpu' });
     await requires(name, { required: true, pool: 'gpu', threshold: 1, floor: 100 });
   }
   for (const name of ['ann', 'bob'])

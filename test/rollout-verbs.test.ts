@@ -11,21 +11,15 @@ import {
 } from '../src/api/node-config-set.js';
 import type { HistoryEntry } from '../src/fleet/config-history.js';
 import { nodes } from '../src/kube/resource-type.js';
-import { applyDeploy } from './node-config-cluster.js';
 import { OperatorCluster } from './operator-rig.js';
 
 let cluster: OperatorCluster;
 const relet = (line: string, env?: Record<string, string>) => cluster.relet(line, env && { env });
 
 beforeAll(async () => {
-  cluster = await OperatorCluster.start();
-  const namespaces = { group: '', version: 'v1', resource: 'namespaces' };
-  await cluster.admin.delete(namespaces, { name: 'relet-system' });
-  await applyDeploy(cluster.admin);
+  cluster = await OperatorCluster.startWithDeploy();
   for (const name of ['node-1', 'node-2']) {
-    await cluster.node(name, { labels: { pool: 'gpu' }, does: 'deaf' });
-    const metadata = { name };
-    await cluster.admin.create(nodeConfigs, {}, { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfig', metadata });
+    await cluster.nodeWithConfig(name, { pool: 'gpu' });
   }
 });
 afterAll(() => cluster?.close());

@@ -7,6 +7,7 @@ import type { SetNode } from '../src/rollout/members.js';
 import { isWritten, type Plan, type PlanInput, plan } from '../src/rollout/plan.js';
 import { readRules } from '../src/rollout/spec.js';
 import { type SetState, stateIn, storedState } from '../src/rollout/state.js';
+import { anySetNode } from './rig/planned-set.js';
 
 export interface WorldOptions {
   nodes: number;
@@ -32,18 +33,9 @@ export class RolloutWorld {
 
   constructor(options: WorldOptions) {
     this.#options = options;
-    this.nodes = Array.from({ length: options.nodes }, (_, index) => ({
-      name: `node-${index + 1}`,
-      labels: options.labels?.(index) ?? {},
-      kubeletMinor: '1.34',
-      createdAtMs: 0,
-      isReady: true,
-      isCordoned: false,
-      isControlPlane: false,
-      isPicked: false,
-      previous: undefined,
-      state: 'local',
-    }));
+    this.nodes = Array.from({ length: options.nodes }, (_, index) =>
+      anySetNode(`node-${index + 1}`, { labels: options.labels?.(index) ?? {}, kubeletMinor: '1.34' }),
+    );
   }
 
   change(name: string, more: Partial<SetNode>): void {

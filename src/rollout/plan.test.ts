@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { anySetNode as node } from '../../test/rig/planned-set.js';
 import { parseRef } from '../api/config-ref.js';
 import { type Claim, claimAnnotation, claimText } from '../api/node-annotations.js';
 import type { NodeCondition } from '../api/node-condition.js';
@@ -18,21 +19,6 @@ const minute = 60_000;
 const desired = { revision: 'new', summary: '', source: (attempt: number) => parseRef(`n/new-${attempt}/k`)! };
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `node-${String(index).padStart(4, '0')}`);
-
-function node(name: string, more: Partial<SetNode> = {}): SetNode {
-  return {
-    name,
-    labels: {},
-    createdAtMs: 0,
-    isReady: true,
-    isCordoned: false,
-    isControlPlane: false,
-    isPicked: false,
-    previous: undefined,
-    state: 'local',
-    ...more,
-  };
-}
 
 const claim = (more: Partial<Claim> = {}): Claim => ({
   set: 'gpu',

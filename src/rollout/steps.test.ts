@@ -1,6 +1,7 @@
 /** The steps of a rollout: who, why and result are recorded once, when they take effect, and shown in the condition and in Events. */
 
 import { describe, expect, test } from 'vitest';
+import { anySetNode as node } from '../../test/rig/planned-set.js';
 import { parseRef } from '../api/config-ref.js';
 import type { NodeConfigCondition } from '../api/node-config.js';
 import { mostSteps, type NodeConfigSetStatus, type RolloutBlock, type SetStrategy } from '../api/node-config-set.js';
@@ -25,11 +26,6 @@ const started: SetState = {
   revisions: [{ revision: 'new', source: parseRef('n/new-1/k'), startedAt: rfc3339(nowMs - 600_000) }],
   steps: [{ at, step: 'Started', revision: 'new' }],
 };
-
-function node(name: string, more: Partial<SetNode> = {}): SetNode {
-  const fixed = { isReady: true, isCordoned: false, isControlPlane: false, isPicked: false } as const;
-  return { name, labels: {}, createdAtMs: 0, ...fixed, previous: undefined, state: 'local', ...more };
-}
 
 const claimed = (more: Partial<SetNode>) => ({
   claim: {

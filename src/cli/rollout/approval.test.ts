@@ -1,7 +1,7 @@
 /** The preview of an approval, on a terminal of 80 columns. */
 import { expect, test } from 'vitest';
+import { anySetPlan, anySetNode as node } from '../../../test/rig/planned-set.js';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
-import type { SetNode } from '../../rollout/members.js';
 import { untilNextStop } from '../../rollout/next-stop.js';
 import { plan } from '../../rollout/plan.js';
 import { desiredRevision, payloadOf } from '../../rollout/revision.js';
@@ -9,7 +9,7 @@ import { readRules } from '../../rollout/spec.js';
 import { storedState } from '../../rollout/state.js';
 import { createPaint } from '../terminal/terminal.js';
 import { approvalObject, approvalText } from './approval.js';
-import { plannedWaves, type SetPlan } from './plan-set.js';
+import { plannedWaves } from './plan-set.js';
 
 const nowMs = Date.parse('2026-03-01T10:00:00Z');
 const at = '2026-03-01T09:00:00Z';
@@ -22,19 +22,6 @@ const spec: NodeConfigSet['spec'] = {
 const desired = desiredRevision('gpu', payloadOf(spec.config)!);
 const { revision } = desired;
 const source = desired.source(1);
-
-const node = (name: string, more: Partial<SetNode> = {}): SetNode => ({
-  name,
-  labels: {},
-  createdAtMs: 0,
-  isReady: true,
-  isCordoned: false,
-  isControlPlane: false,
-  isPicked: false,
-  previous: undefined,
-  state: 'local',
-  ...more,
-});
 
 /** The canary has passed its trial. */
 function awaiting() {
@@ -54,24 +41,8 @@ function awaiting() {
     spec,
     status: storedState(decided.state),
   };
-  const found: SetPlan = {
-    set,
-    revision,
-    summary: desired.summary,
-    decided,
-    waves: plannedWaves(decided, rules, nowMs),
-    stalled: undefined,
-    rejections: [],
-    undone: [],
-    signed: undefined,
-    changes: [],
-    drains: { drains: [] },
-    notShown: 0,
-    withoutPolicies: false,
-    withoutClaims: [],
-    trial: { ms: 600_000, from: 'assumed' },
-    expectedMs: 0,
-  };
+  const waves = plannedWaves(decided, rules, nowMs);
+  const found = anySetPlan({ set, revision, summary: desired.summary, decided, waves });
   return { set, revision, wave: 1, next: untilNextStop(set, 1, decided.waves.waves), found };
 }
 

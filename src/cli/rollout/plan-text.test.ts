@@ -1,5 +1,6 @@
 /** The preview of a set: the waves of plan(), on a terminal of 80 columns. */
 import { expect, test } from 'vitest';
+import { anySetPlan, anySetNode as node } from '../../../test/rig/planned-set.js';
 import type { NodeConfigSetSpec } from '../../api/node-config-set.js';
 import type { SetNode } from '../../rollout/members.js';
 import { plan } from '../../rollout/plan.js';
@@ -11,18 +12,6 @@ import { planObject, planText } from './plan-text.js';
 
 const nowMs = Date.parse('2026-03-01T10:00:00Z');
 const room = { columns: 80, width: 80, paint: createPaint(false) };
-const node = (name: string, more: Partial<SetNode> = {}): SetNode => ({
-  name,
-  labels: {},
-  createdAtMs: 0,
-  isReady: true,
-  isCordoned: false,
-  isControlPlane: false,
-  isPicked: false,
-  previous: undefined,
-  state: 'local',
-  ...more,
-});
 const spec: NodeConfigSetSpec = {
   selector: { matchLabels: { pool: 'gpu' } },
   config: { overlay: { maxPods: 200 } },
@@ -33,25 +22,11 @@ function planned(nodes: SetNode[], more: Partial<SetPlan> = {}): SetPlan {
   const desired = desiredRevision('gpu', payloadOf(spec.config)!);
   const rules = readRules(spec);
   const decided = plan({ set: 'gpu', rules, state: {}, desired, nodes, nowMs });
-  return {
-    set: { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfigSet', metadata: { name: 'gpu' }, spec },
-    revision: desired.revision,
-    summary: desired.summary,
-    decided,
-    waves: plannedWaves(decided, rules, nowMs),
-    stalled: undefined,
-    rejections: [],
-    undone: [],
-    signed: undefined,
-    changes: [],
-    drains: { drains: [] },
-    notShown: 0,
-    withoutPolicies: false,
-    withoutClaims: [],
-    trial: { ms: 600_000, from: 'given' },
-    expectedMs: 2_400_000,
-    ...more,
-  };
+  const { revision, summary } = desired;
+  const set = { apiVersion: 'relet.dev/v1alpha1', kind: 'NodeConfigSet', metadata: { name: 'gpu' }, spec };
+  const waves = plannedWaves(decided, rules, nowMs);
+  const trial = { ms: 600_000, from: 'given' } as const;
+  return anySetPlan({ set, revision, summary, decided, waves }, { trial, expectedMs: 2_400_000, ...more });
 }
 
 const fleet = [
