@@ -30,6 +30,9 @@ async function startCluster() {
   return { clock, client, clientOver, transport, stop, until };
 }
 
+const never = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
+
 const createNode = (client: KubeClient, name: string) =>
   client.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata: { name } });
 
@@ -123,6 +126,39 @@ describe('a cluster in memory', () => {
     await running;
     expect(isApplied).toBe(true);
     expect(await client.get(leases, place)).toMatchObject({ spec: { leaseDurationSeconds: 1 } });
+  });
+
+  test('a leader whose renewal hangs writes nothing once another process may lead', async () => {
+    const { clock, clientOver, transport, until } = await startCluster();
+    const stop = new AbortController();
+    let hangs = false;
+    const hanging: Transport = {
+      ...transport,
+      open: (request) =>
+        hangs && request.url.pathname.includes('/leases/') ? never(request.signal) : transport.open(request),
+    };
+    let work: KubeClient | undefined;
+    const running = runWhileLeader({
+      client: clientOver(hanging),
+      namespace: 'default',
+      name: 'leader',
+      identity: 'a',
+      log: silentLog,
+      signal: stop.signal,
+      async lead(signal, client) {
+        work = client;
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      },
+    });
+    await until(() => work !== undefined);
+    await createNode(work!, 'before');
+    hangs = true;
+    await clock.advance(13_000);
+    await expect(createNode(work!, 'after')).rejects.toThrow('lease leader was not renewed in time');
+    expect((await work!.list(nodes)).items.map(({ metadata }) => metadata.name)).toEqual(['before']);
+    hangs = false;
+    stop.abort();
+    await running;
   });
 
   test('a leader that cannot renew stops before another one leads, and one that stops gives the lease back', async () => {

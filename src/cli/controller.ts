@@ -12,7 +12,7 @@ import type { GuardChoice } from '../controller/guard-plan.js';
 import { controllerMetrics, newControllerCounters } from '../controller/metrics.js';
 import { prometheusQueries } from '../controller/prometheus.js';
 import { webhookSender } from '../controller/webhook.js';
-import { createClient } from '../kube/client.js';
+import { createClient, type KubeClient } from '../kube/client.js';
 import { kubeconfigSource } from '../kube/identity.js';
 import { kubeconfigPaths, systemFileReader } from '../kube/kubeconfig.js';
 import { runWhileLeader } from '../kube/leader.js';
@@ -89,10 +89,13 @@ async function control(flags: Flags): Promise<void> {
   const [sendNotice, queryNodes] = [webhook(flags), prometheus(flags)];
   const counters = newControllerCounters();
   let isLeader = false;
-  const lead = async (until: AbortSignal) => {
+  const lead = async (until: AbortSignal, leading: KubeClient) => {
     isLeader = true;
     const { configNamespaces: namespaces, guards, guardsSettleTime: settleMs } = flags;
-    await runController({ client, log, counters, namespaces, guards, settleMs, sendNotice, queryNodes }, until);
+    await runController(
+      { client: leading, log, counters, namespaces, guards, settleMs, sendNotice, queryNodes },
+      until,
+    );
     isLeader = false;
   };
   if (flags.metricsBindAddress)
@@ -118,7 +121,7 @@ async function control(flags: Flags): Promise<void> {
       signal,
       lead,
     });
-  } else await lead(signal);
+  } else await lead(signal, client);
   client.close();
 }
 

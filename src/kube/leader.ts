@@ -6,7 +6,8 @@
  *        └────── could not renew in time, or the lease has another holder ◄──────────┘
  *
  * The time since the last renewal is measured with our own clock from the moment we observed it: clocks need not agree. A
- * leader stops its work before another one can begin: `renewMs` is well below `durationMs`.
+ * leader stops its work before another one can begin: `renewMs` is well below `durationMs`. A process that was paused, or whose
+ * renewal hangs, has no chance to stop: so each write of the work is checked against the lease before it is sent.
  */
 import type { KubeObject } from '../api/object.js';
 import { isAlreadyExists, isConflict, isNotFound } from '../api/status.js';
@@ -23,8 +24,8 @@ export interface LeaderOptions {
   identity: string;
   log: Log;
   signal: AbortSignal;
-  /** Runs while leading, until its signal fires. */
-  lead(signal: AbortSignal): Promise<void>;
+  /** Runs while leading, until its signal fires. Writes of this client fail once the lease may have another holder. */
+  lead(signal: AbortSignal, client: KubeClient): Promise<void>;
   /** How long a holder keeps the lease without renewing it. Default 15 s. */
   durationMs?: number;
   /** A leader that could not renew for this long stops. Default 10 s. */
@@ -51,9 +52,10 @@ export async function runWhileLeader(options: LeaderOptions): Promise<void> {
   const { clock, random } = client;
   const election = new Election(options);
   while (!signal.aborted) {
+    const acquiredMs = clock.monotonic();
     if (await election.acquire()) {
       log.info('leader election: leading', { lease: name, identity });
-      await leadUntilLost(options, election);
+      await leadUntilLost(options, election, acquiredMs);
       log.info('leader election: stopped leading', { lease: name, identity });
     }
     await clock.sleep(retryMs * (0.9 + 0.2 * random.number()), signal).catch(() => {});
@@ -61,24 +63,46 @@ export async function runWhileLeader(options: LeaderOptions): Promise<void> {
   await election.release();
 }
 
-async function leadUntilLost(options: LeaderOptions, election: Election): Promise<void> {
+async function leadUntilLost(options: LeaderOptions, election: Election, acquiredMs: number): Promise<void> {
   const { signal, lead, renewMs = 10_000, retryMs = 2000, log } = options;
   const { clock } = options.client;
   const lost = new AbortController();
-  const work = lead(AbortSignal.any([signal, lost.signal])).catch((error) => {
+  // The time before each request: the server may have answered it late.
+  let renewedMs = acquiredMs;
+  const isExpired = () => clock.monotonic() - renewedMs >= renewMs;
+  const client = fenced(options.client, () => {
+    if (isExpired()) lost.abort();
+    if (lost.signal.aborted) throw new LeaseLostError(`lease ${options.name} was not renewed in time`);
+  });
+  const work = lead(AbortSignal.any([signal, lost.signal]), client).catch((error) => {
     if (!lost.signal.aborted && !signal.aborted) log.error('leader election: leader failed', { error });
     lost.abort();
   });
-  let renewedMs = clock.monotonic();
   while (!signal.aborted && !lost.signal.aborted) {
     await clock.sleep(retryMs, AbortSignal.any([signal, lost.signal])).catch(() => {});
     if (signal.aborted || lost.signal.aborted) break;
-    const mine = await election.acquire();
-    if (mine) renewedMs = clock.monotonic();
-    else if (election.isHeldByOther || clock.monotonic() - renewedMs >= renewMs) lost.abort();
+    const askedMs = clock.monotonic();
+    if (await election.acquire()) renewedMs = askedMs;
+    else if (election.isHeldByOther || isExpired()) lost.abort();
   }
   lost.abort();
   await work;
+}
+
+/** A write was not sent, because another process may lead. */
+class LeaseLostError extends Error {}
+
+function fenced(client: KubeClient, check: () => void): KubeClient {
+  const checked =
+    <A extends unknown[], R>(verb: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      check();
+      return verb(...args);
+    };
+  const { create, update, patch, delete: remove } = client;
+  const writes = { create: checked(create), update: checked(update), patch: checked(patch), delete: checked(remove) };
+  // The rest is the client's, also what it computes when it is read.
+  return Object.assign(Object.create(client) as KubeClient, writes);
 }
 
 class Election {

@@ -57,10 +57,11 @@ export async function startController(cluster: Cluster, options: ControllerStart
     name: lease,
     identity,
     signal: stop.signal,
-    lead: (signal) =>
+    lead: (signal, leading) =>
       runController(
         {
-          ...common,
+          client: leading,
+          log,
           guards,
           settleMs: 0,
           counters: newControllerCounters(),

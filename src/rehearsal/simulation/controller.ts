@@ -59,7 +59,7 @@ export class SimulatedController {
       log,
       signal: new AbortController().signal,
       ...(this.#options.lease ?? slowLease),
-      lead: async (signal) => {
+      lead: async (signal, client) => {
         this.#options.onLead(name);
         const counters = newControllerCounters();
         const { gatherMs } = this.#options;
