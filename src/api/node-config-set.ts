@@ -19,6 +19,11 @@ export const setFinalizer = 'relet.dev/nodeconfigset';
 export const setLabel = 'relet.dev/set';
 /** On a NodeConfig: the set of this name may take the node over, although its reference was written by hand or by another set. */
 export const adoptAnnotation = 'relet.dev/adopt';
+/**
+ * On a NodeConfig: the time of a batch that was given up before this node had it. Written so that a write of the batch that is still on
+ * its way, such as that of a controller which no longer leads, has a conflict.
+ */
+export const givenUpAnnotation = 'relet.dev/given-up';
 /** On a Node or a NodeConfig: no set changes the node while it is there. Its value is the reason, for people. */
 export const holdAnnotation = 'relet.dev/hold';
 /** On a NodeConfigSet: why it was paused or resumed; the controller records it with the step, and removes it. */

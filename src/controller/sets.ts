@@ -7,10 +7,8 @@
  * after a crash anywhere, the next pass of any replica continues with the same nodes.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type ConfigRef, refOf, sameConfig } from '../api/config-ref.js';
-import type { DrainMark } from '../api/drain.js';
-import { byAnnotation, type Claim, claimOf } from '../api/node-annotations.js';
-import { configNamespace, type NodeConfig, nodeConfigs } from '../api/node-config.js';
+import { byAnnotation } from '../api/node-annotations.js';
+import { configNamespace } from '../api/node-config.js';
 import {
   type NodeConfigSet,
   type NodeConfigSetStatus,
@@ -30,15 +28,14 @@ import type { ReconcileResult } from '../kube/work-queue.js';
 import type { Log } from '../log.js';
 import type { Measured } from '../rollout/analysis/analysis.js';
 import { SetCases } from '../rollout/cases.js';
-import { claimPatch } from '../rollout/claim-patch.js';
 import type { OtherClaims } from '../rollout/drain/maintenance.js';
-import { mayGet, membersOf, type SetMember } from '../rollout/members.js';
-import { isWritten, type Plan, plan, type Stalled } from '../rollout/plan.js';
+import { membersOf, type SetMember } from '../rollout/members.js';
+import { type Plan, plan, type Stalled } from '../rollout/plan.js';
 import { desiredRevision, payloadOf, setConfigMap } from '../rollout/revision.js';
 import { signedIn } from '../rollout/signed-config.js';
 import { readRules, type SetRules } from '../rollout/spec.js';
 import { InvalidSpec } from '../rollout/spec-values.js';
-import { type DesiredRevision, type Intent, isComplete, isRejected, stateIn, updateOf } from '../rollout/state.js';
+import { type DesiredRevision, isComplete, isRejected, stateIn, updateOf } from '../rollout/state.js';
 import { stalledStatus, statusOf } from '../rollout/status.js';
 import { isRecorded, type Pauser } from '../rollout/steps.js';
 import type { ClusterView } from './cluster-view.js';
@@ -49,6 +46,7 @@ import type { ControllerCounters } from './metrics.js';
 import type { Notifier } from './notifier.js';
 import type { QueryNodes } from './prometheus.js';
 import { askNodes, measure } from './set-analysis.js';
+import { SetBatches } from './set-batches.js';
 import { collectConfigMaps } from './set-config-maps.js';
 import { recordEvents } from './set-events.js';
 import { leaving } from './set-leaving.js';
@@ -95,6 +93,7 @@ export class SetReconciler {
   readonly #cases: SetCases;
   readonly #assessment: DrainAssessment;
   readonly #drains: SetDrains;
+  readonly #batches: SetBatches;
 
   constructor(options: SetReconcilerOptions) {
     this.#options = options;
@@ -106,6 +105,7 @@ export class SetReconciler {
     });
     this.#assessment = new DrainAssessment({ ...options, cases: this.#cases, memory: this.#memory });
     this.#drains = new SetDrains({ ...options, assessment: this.#assessment, memory: this.#memory });
+    this.#batches = new SetBatches({ ...options, cases: this.#cases, drains: this.#drains, memory: this.#memory });
   }
 
   async reconcile(name: string): Promise<ReconcileResult> {
@@ -154,9 +154,10 @@ export class SetReconciler {
     const pass = this.#drainPass(set, rules, wanted);
     const { planned, members } = await this.#plan(pass, wanted, { problem, measured }, selected);
     const { intent } = planned.state;
+    if ((await this.#batches.end(set, intent, members)) > 0) return { kind: 'requeue', afterMs: ownWritesMs };
     if ('text' in wanted) await this.#ensureConfigMap(set, planned, wanted);
     const written = await this.#writeStatus(set, statusOf(set, planned, members, rfc3339(nowMs)));
-    if (intent !== undefined) await this.#assign(pass, intent, members);
+    if (intent !== undefined) await this.#batches.assign(pass, intent, members);
     await askNodes(this.#options, name, { state: planned.state, members, known });
     const waiting = await this.#drains.taintWaiting(pass, planned, members);
     const lifted = await this.#drains.lift(set, members, { intent, waiting }, pass.context);
@@ -228,6 +229,8 @@ export class SetReconciler {
     const rules = this.#rules(set);
     const lifted = await this.#liftAll(set);
     if (lifted.kind !== 'done') return lifted;
+    const members = membersOf(set, this.#options.view, this.#memory.of(set.metadata.name).readNode);
+    if ((await this.#batches.end(set, undefined, members)) > 0) return { kind: 'requeue', afterMs: ownWritesMs };
     const left = await leaving({
       ...this.#leavingOptions(set, rules instanceof InvalidSpec ? undefined : rules),
       isDeleted: true,
@@ -324,59 +327,6 @@ export class SetReconciler {
     return true;
   }
 
-  async #assign(pass: DrainPass, intent: Intent, members: readonly SetMember[]): Promise<void> {
-    const { counters, log } = this.#options;
-    const { name } = pass.set.metadata;
-    const names = new Set(intent.names);
-    const open = members.filter(
-      ({ node, object }) =>
-        names.has(node.name) && object !== undefined && mayGet(node, intent) && !isWritten(node, intent),
-    );
-    let assigned = 0;
-    await this.#drains.drain(pass, intent, open, async (member, drained) => {
-      await this.#assignOne(pass, intent, member, drained);
-      assigned++;
-    });
-    counters.nodesAssigned += assigned;
-    if (assigned > 0)
-      log.info('config assigned to nodes of a set', { set: name, revision: intent.revision, nodes: assigned });
-  }
-
-  async #assignOne(pass: DrainPass, intent: Intent, member: SetMember, drained: DrainMark | undefined): Promise<void> {
-    const { client, signal } = this.#options;
-    const { node, object } = member;
-    const set = pass.set.metadata.name;
-    const source = intent.source === 'previous' ? node.previous : intent.source;
-    const { revision, wave } = intent;
-    // For a node that was drained the deadline counts from now.
-    const at = drained === undefined ? intent.at : latest([rfc3339(client.clock.now()), intent.at, drained.at]);
-    const isExempt = intent.exempt?.includes(node.name) ?? false;
-    const claim: Claim = {
-      set,
-      revision,
-      source,
-      wave,
-      at,
-      previous: previousOf(pass.set, member),
-      ...(isExempt && { exempt: true }),
-      ...(drained && { drained: true }),
-    };
-    const when = { at, isDrained: drained !== undefined };
-    const isUpdate = revision === pass.update?.revision && node.claim?.revision !== revision;
-    const owed = isUpdate ? this.#cases.owed(set, member, when) : await this.#cases.owedFor(member, source, when);
-    const patch = claimPatch(object!, claim, owed);
-    try {
-      const place = { name: node.name };
-      const options = { as: 'merge', fieldManager: 'relet-controller', signal } as const;
-      this.#memory
-        .of(set)
-        .writes.add('nodeConfigs', await client.patch<NodeConfig>(nodeConfigs, place, patch, options));
-    } catch (error) {
-      // Changed or gone since it was read: the next pass decides again.
-      if (!isConflict(error) && !isNotFound(error)) throw error;
-    }
-  }
-
   /** Its step is in the status. The next who changes spec.paused may write no name, and would be rejected while another is there. */
   async #forgetPauser(set: NodeConfigSet, { paused }: SetRules): Promise<void> {
     const { client, signal } = this.#options;
@@ -402,15 +352,3 @@ function pauserOf({ metadata: { annotations = {} } }: NodeConfigSet): Pauser {
   const { [byAnnotation]: by, [whyAnnotation]: why } = annotations;
   return { ...(by !== undefined && { by }), ...(why !== undefined && { why }) };
 }
-
-/** Source of the node before this set had it; an undo of the first revision returns to it. A node that left the set may come back. */
-function previousOf({ metadata: set }: NodeConfigSet, { node, object }: SetMember): ConfigRef | undefined {
-  const claim = claimOf(object);
-  const isBack =
-    claim?.released && claim.set === set.name && sameConfig(claim.source, refOf(object?.spec?.configSource), 'name');
-  // A set of the same name that was there before is another one.
-  const isOwn = isBack && Date.parse(claim.at) >= Date.parse(set.creationTimestamp ?? '');
-  return isOwn ? claim.previous : node.previous;
-}
-
-const latest = (times: readonly string[]): string => times.reduce((a, b) => (Date.parse(a) >= Date.parse(b) ? a : b));

@@ -9,7 +9,13 @@ import type { MeasuredNodeConfig } from '../api/local-config.js';
 import { type Claim, claimOf } from '../api/node-annotations.js';
 import type { NodeConfig } from '../api/node-config.js';
 import { isUnset } from '../api/node-config.js';
-import { adoptAnnotation, holdAnnotation, type NodeConfigSet, updateLabel } from '../api/node-config-set.js';
+import {
+  adoptAnnotation,
+  givenUpAnnotation,
+  holdAnnotation,
+  type NodeConfigSet,
+  updateLabel,
+} from '../api/node-config-set.js';
 import { type Observed, readObserved } from '../api/observe.js';
 import { readRejectedPods } from '../api/rejected-pods.js';
 import { agentSigns } from '../fleet/agent-presence.js';
@@ -65,6 +71,8 @@ export interface SetNode {
   observed?: Observed;
   /** `1.34`: only kubelets of one minor are compared. */
   kubeletMinor?: string;
+  /** The time of a batch that was given up before the node had it, once that is written on it. */
+  givenUp?: string;
   /** Drain by this set, on the Node. While it is drained, `message` names what that waits for. */
   drain?: DrainMark;
 }
@@ -98,6 +106,7 @@ export function setNode({ set, node, object, olderSets, claimant }: MemberInput)
   const observed = readObserved(object?.status?.observed);
   const kubeletMinor = /^v?(1\.\d+)/.exec(status.nodeInfo?.kubeletVersion ?? '')?.[1];
   const previous = claim !== undefined && claim.set === set && !claim.released ? claim.previous : assigned;
+  const givenUp = object?.metadata.annotations?.[givenUpAnnotation];
   return {
     name: metadata.name,
     labels: metadata.labels ?? {},
@@ -120,6 +129,7 @@ export function setNode({ set, node, object, olderSets, claimant }: MemberInput)
     ...(harm && { harm }),
     ...(observed && { observed }),
     ...(kubeletMinor && { kubeletMinor }),
+    ...(givenUp !== undefined && { givenUp }),
     ...(drain?.set === set && { drain }),
   };
 }

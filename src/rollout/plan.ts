@@ -177,6 +177,16 @@ export const isWritten = ({ claim }: SetNode, { revision, at }: Intent): boolean
   claim !== undefined && claim.revision === revision && Date.parse(claim.at) >= Date.parse(at);
 
 /**
+ * Nodes of a batch that is about to be given up, and that do not have it: a write of it may still be on its way. They are to be written
+ * first, so that it has a conflict, and so that nothing is decided before it is known which nodes have the batch.
+ */
+export function givenUp(before: Intent | undefined, after: Intent | undefined, nodes: readonly SetNode[]): SetNode[] {
+  if (before === undefined || (before.at === after?.at && before.revision === after.revision)) return [];
+  const names = new Set(before.names);
+  return nodes.filter((node) => names.has(node.name) && !isWritten(node, before) && node.givenUp !== before.at);
+}
+
+/**
  * While it is rolled out: nodes that have failed are recorded, so that the rollout does not continue to others when such a node is
  * repaired by hand or removed. Once there are more of them than may fail, and the strategy says so, all go back. Not after the rollout: a
  * node may fail for years.
