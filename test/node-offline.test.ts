@@ -45,8 +45,11 @@ describe('the API is gone for a whole run', () => {
     await until('started', () => again.starts().length === starts + 1, again.output);
     // The failure is recorded: it is not tried a fourth time.
     expect(again.starts().at(-1)?.config).not.toContain('# exit 1');
-    const shown = JSON.parse(relet(['node', 'status', '-o', 'json', `--dynamic-config-dir=${place.dir}`]).stdout);
-    expect(shown).toMatchObject({ error: rolledBack, cause: expect.stringContaining('exit code 1') });
+    // Once the kubelet of the good one answers: until then nothing was rolled back.
+    await eventually('the host shows the error', () => {
+      const shown = JSON.parse(relet(['node', 'status', '-o', 'json', `--dynamic-config-dir=${place.dir}`]).stdout);
+      expect(shown).toMatchObject({ error: rolledBack, cause: expect.stringContaining('exit code 1') });
+    });
 
     const server = await startApiServer({ dataDir, port: rig.server.port });
     onTestFinished(() => server.close());
