@@ -6,6 +6,8 @@
  *   cgroup v1   ROOT/memory/kubepods/… ROOT/cpu/… ROOT/cpuacct/…, and the pressure of the whole machine from /proc/pressure
  */
 
+import { rootPath } from '../../config/forecast/cgroups.js';
+
 /** Seam to the host. */
 export interface HostText {
   /** Undefined where there is no such file, or it cannot be read. */
@@ -193,16 +195,9 @@ class GroupsV1 implements Groups {
   }
 }
 
-/**
- * Paths of kubepods, as both cgroup drivers name it: the kubelet may have taken the driver from the runtime, so what exists counts. With systemd
- * a slice is inside the one that its name begins with.
- */
-function podsPaths(cgroupRoot: string): string[] {
-  const parts = [...cgroupRoot.split('/').filter((part) => part !== ''), 'kubepods'];
-  const words = parts.map((part) => part.replaceAll('-', '_'));
-  const slices = words.map((_word, at) => `/${words.slice(0, at + 1).join('-')}.slice`);
-  return [slices.join(''), `/${parts.join('/')}`];
-}
+/** Paths of kubepods, as both cgroup drivers name it: the kubelet may have taken the driver from the runtime, so what exists counts. */
+const podsPaths = (cgroupRoot: string): string[] =>
+  ['systemd', 'cgroupfs'].map((driver) => rootPath(cgroupRoot, { text: () => driver }, ['kubepods']));
 
 const maxPodGroups = 500;
 

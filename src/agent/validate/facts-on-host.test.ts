@@ -46,7 +46,8 @@ test('the host is asked about cgroups that a document or a flag names, in the wa
     '/kube/runtime',
     ...pods,
   ]);
-  expect(cgroupsNamedIn('--cgroup-root=/a-b')).toEqual(['/a.slice/a-b.slice', '/a-b', ...pods]);
+  expect(cgroupsNamedIn('kubeReservedCgroup: /a-b')).toEqual(['/a.slice/a-b.slice', '/a-b', ...pods]);
+  expect(cgroupsNamedIn('--cgroup-root=/a-b')).toEqual(['/a_b.slice', '/a-b', ...pods]);
   expect(cgroupsNamedIn('systemReserved: {memory: 1Gi}')).toEqual(pods);
   expect(cgroupsNamedIn('systemReservedCgroup: /../../etc')).toEqual(['/etc.slice', ...pods]);
   expect(cgroupsNamedIn('maxPods: 10')).toEqual([]);

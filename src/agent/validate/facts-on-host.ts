@@ -2,7 +2,7 @@
  * Facts for the forecast that only the host shows: cgroups that a config names and what they use, and sysctls as the next boot sets
  * them. One command on the host, and only for a config that depends on such a fact.
  */
-import { cgroupPath } from '../../config/forecast/cgroups.js';
+import { cgroupPath, rootPath } from '../../config/forecast/cgroups.js';
 import { expectedSysctls } from '../../config/forecast/kernel.js';
 import type { CgroupUse, Host, SysctlAtBoot } from '../../config/model.js';
 import type { RunCommand } from '../drivers/command.js';
@@ -20,14 +20,15 @@ export async function factsOnHost(run: RunCommand, config: string): Promise<Host
 }
 
 const noAnswer = { code: null, stdout: '' };
-const named = /(?:(?:system|kube)-?Reserved-?Cgroup|cgroup-?Root)["']?\s*[:=]\s*["']?([^\s"',}]+)/gi;
+const named = /(?:(?:system|kube)-?Reserved-?Cgroup|(cgroup-?Root))["']?\s*[:=]\s*["']?([^\s"',}]+)/gi;
 
 /** In both ways in which drivers read a name; and those of pods, whose limit follows from every reservation. */
 export function cgroupsNamedIn(config: string): string[] {
   if (!/reserved|cgroup-?root/i.test(config)) return [];
-  const names = [...config.matchAll(named)].map(([, name]) => name!);
   const drivers = ['systemd', 'cgroupfs'].map((driver) => ({ text: () => driver }));
-  const paths = names.flatMap((name) => drivers.map((view) => cgroupPath(name, view)));
+  const paths = [...config.matchAll(named)].flatMap(([, root, name]) =>
+    drivers.map((view) => (root === undefined ? cgroupPath : rootPath)(name!, view)),
+  );
   const safe = paths.filter((path) => path !== '/' && !path.split('/').includes('..'));
   return [...new Set([...safe, '/kubepods.slice', '/kubepods'])];
 }

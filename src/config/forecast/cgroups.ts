@@ -39,8 +39,10 @@ function forecastReservedCgroup(outlook: Outlook, which: 'system' | 'kube', hasL
 
 function forecastRoot(outlook: Outlook): void {
   const { view } = outlook;
-  const path = cgroupPath(view.text('cgroupRoot'), view);
-  if (path !== '/' && view.host.cgroups?.[path] === false) missing(outlook, 'cgroupRoot', path);
+  const path = rootPath(view.text('cgroupRoot'), view);
+  // Without cgroups of its own for pods, the kubelet does not look whether the root exists.
+  const isRead = path !== '/' && view.bool('cgroupsPerQOS');
+  if (isRead && view.host.cgroups?.[path] === false) missing(outlook, 'cgroupRoot', path);
 }
 
 /**
@@ -103,16 +105,33 @@ export function podsCgroup(view: Pick<ConfigView, 'text'>): string | undefined {
 }
 
 /**
- * As the kubelet reads the name of a cgroup. With the driver systemd only its last part counts, a slice that is below those which its
- * name is made from: `/x/a-b.slice` and `a-b` are `/a.slice/a-b.slice`.
+ * As the kubelet reads systemReservedCgroup and kubeReservedCgroup. With the driver systemd only the last part counts, a slice that is
+ * below those which its name is made from: `/x/a-b.slice` and `a-b` are `/a.slice/a-b.slice`.
  */
 export function cgroupPath(name: string, view: Pick<ConfigView, 'text'>): string {
-  const parts = name.split('/').filter((part) => part !== '');
+  const parts = partsOf(name);
   if (parts.length === 0) return '/';
   if (view.text('cgroupDriver') !== 'systemd') return `/${parts.join('/')}`;
   const words = parts
     .at(-1)!
     .replace(/\.slice$/, '')
     .split('-');
-  return words.map((_word, at) => `/${words.slice(0, at + 1).join('-')}.slice`).join('');
+  return slices(words);
 }
+
+/**
+ * As the kubelet reads cgroupRoot, with what it makes below it. With the driver systemd each part is a slice of its own, whose name
+ * cannot have a `-`: `/a-b/c` is `/a_b.slice/a_b-c.slice`, and `/a.slice` is `/a.slice.slice`.
+ */
+export function rootPath(name: string, view: Pick<ConfigView, 'text'>, below: readonly string[] = []): string {
+  const parts = [...partsOf(name), ...below];
+  if (parts.length === 0) return '/';
+  if (view.text('cgroupDriver') !== 'systemd') return `/${parts.join('/')}`;
+  return slices(parts.map((part) => part.replaceAll('-', '_')));
+}
+
+const partsOf = (name: string): string[] => name.split('/').filter((part) => part !== '');
+
+/** A slice is inside the one that its name begins with. */
+const slices = (words: readonly string[]): string =>
+  words.map((_word, at) => `/${words.slice(0, at + 1).join('-')}.slice`).join('');
