@@ -122,7 +122,7 @@ describe.skipIf(missing.length > 0)(
         active: names('overlay'),
         error: 'failed to validate config, see Kubelet log for details',
       });
-      expect(again.output()).toContain('eventBurst is set in the overlay, line 3');
+      expect(again.output()).toContain('eventBurst is in the overlay, line 3');
       await rig.assign(null);
       await eventually('local again', async () => expect(await configz()).toEqual({ ...local, maxPods: 77 }));
     });

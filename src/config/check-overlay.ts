@@ -51,14 +51,18 @@ const byPlace = (files: readonly string[]) => (a: Finding, b: Finding) =>
   (a.line ?? 0) - (b.line ?? 0) ||
   (a.column ?? 0) - (b.column ?? 0);
 
-/** The place of the path, else of its nearest parent, else of a field that the message names. */
 function place({ line: _line, column: _column, ...finding }: Finding, merged: Merged): Finding {
-  const words = finding.message.matchAll(/\b[a-z]+[A-Z][A-Za-z.]*\b/g);
-  for (const path of [...parents(finding.path), ...[...words].map(([word]) => word)]) {
-    const at = placeIn(merged, path);
-    if (at !== undefined) return { ...finding, ...at };
-  }
-  return finding;
+  const field = placedField(finding, (path) => placeIn(merged, path));
+  return field === undefined ? finding : { ...finding, ...placeIn(merged, field) };
+}
+
+/** The field whose place a finding has: its path, else the nearest parent, else one that the message names. */
+export function placedField(
+  { path, message }: Pick<Finding, 'path' | 'message'>,
+  placeOf: Examination['placeOf'],
+): string | undefined {
+  const words = message.matchAll(/\b[a-z]+[A-Z][A-Za-z.]*\b/g);
+  return [...parents(path), ...[...words].map(([word]) => word)].find((one) => placeOf(one) !== undefined);
 }
 
 function placeIn(merged: Merged, path: string): Place | undefined {

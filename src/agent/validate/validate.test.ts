@@ -45,8 +45,9 @@ describe('validating an overlay', () => {
   });
 
   test.each([
-    ['config:\n  kubeAPIQPS: -1\n', '', 'kubeAPIQPS is set in the overlay, line 4'],
-    ['config:\n  maxPods: 5\n', 'eventBurst: 1\nkubeAPIQPS: -1\n', 'kubeAPIQPS is set in /local, line 4'],
+    ['config:\n  kubeAPIQPS: -1\n', '', 'kubeAPIQPS is in the overlay, line 4'],
+    ['config:\n  imageGCHighThresholdPercent: 70\n', '', 'imageGCHighThresholdPercent is in the overlay, line 4'],
+    ['config:\n  maxPods: 5\n', 'eventBurst: 1\nkubeAPIQPS: -1\n', 'kubeAPIQPS is in /local, line 4'],
   ])('a rejection of %j over %j points to the line', async (config, local, place) => {
     const result = await validate({ config: overlay(config), local, parts: { probe: silent } });
     expect(result).toMatchObject({ kind: 'rejected', cause: { message: expect.stringContaining(place) } });

@@ -12,7 +12,8 @@
 import type { ConfigErrorReason } from '../../api/config-error.js';
 import type { FieldPolicy } from '../../api/field-policy.js';
 import { allowFieldsAnnotation, type SignatureReason, skipForecastAnnotation } from '../../api/signing.js';
-import { type CheckResult, withEffective } from '../../config/check.js';
+import { type CheckResult, type Examination, withEffective } from '../../config/check.js';
+import { placedField } from '../../config/check-overlay.js';
 import { type Objection, objections, writtenObjections } from '../../config/field-policy.js';
 import { fieldsOf } from '../../config/fields.js';
 import { flagAt } from '../../config/flags.js';
@@ -229,7 +230,7 @@ async function validate(parts: ValidatorParts, candidate: Candidate, options: Va
     // One line for each, also of those that are not listed: bounded() counts lines.
     .flatMap(({ path, message, more = 1 }) => Array<string>(more).fill(`${path}: ${message}`));
   if (parts.probe.none !== undefined && checkpoint !== undefined) warnings.push(parts.probe.none);
-  const places = document.mergedDigest === undefined ? [] : placesOf(own);
+  const places = examined.mergedText === undefined ? [] : placesOf(examined);
   for (const step of steps) {
     const result = step(subject);
     if ('reason' in result) return reject({ ...result, messages: [...result.messages, ...places] }, warnings);
@@ -328,11 +329,14 @@ function forecast({ parts, checkpoint, own, steps }: Subject): ReturnType<Step> 
   return { reason: found.every(({ starvesHost }) => starvesHost) ? 'HostWouldStarve' : 'StartWouldFail', messages };
 }
 
-/** Origins of the values that relet finds wrong in a merged document. */
-function placesOf({ findings }: CheckResult): string[] {
-  return findings.flatMap(({ severity, path, line, file = 'the overlay' }) =>
-    severity === 'error' && line !== undefined ? [`${path} is set in ${file}, line ${line}`] : [],
-  );
+/** Places of the values that relet finds wrong in a merged document. A default has none, so it is the value beside it that is named. */
+function placesOf({ result, placeOf }: Examination): string[] {
+  const places = result.findings.flatMap((finding) => {
+    const { severity, line, file = 'the overlay' } = finding;
+    const field = severity === 'error' && line !== undefined ? placedField(finding, placeOf) : undefined;
+    return field === undefined ? [] : [`${field} is in ${file}, line ${line}`];
+  });
+  return [...new Set(places)];
 }
 
 function reject({ reason, messages }: Rejection, warnings: string[]): Rejected {
