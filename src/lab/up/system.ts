@@ -296,7 +296,7 @@ async function startNodes(
     const waiting = AbortSignal.any([signal, enough.signal, isUp.signal]);
     const report = (crashes: Crashes) => listener.onCrash(name, crashes);
     void watchCrashes({ dir: paths.dynamicConfig, clock, signal: waiting, report });
-    const turn: Promise<unknown> = Promise.race([ready, clock.sleep(turnMs, signal).catch(() => {})]).then(() =>
+    const turn: Promise<unknown> = Promise.race([ready, clock.sleep(turnMs, waiting).catch(() => {})]).then(() =>
       underWay.delete(turn),
     );
     underWay.add(turn);
