@@ -16,6 +16,7 @@ const slowest = [
   'test/dashboard-sets.test.ts',
   'test/first-edition.test.ts',
   'test/up.test.ts',
+  'test/analysis-on-processes.test.ts',
   'test/second-edition.test.ts',
   'test/hostile-node.test.ts',
   'test/rehearse.test.ts',
