@@ -323,7 +323,7 @@ describe('relet config upgrade-check', () => {
 
   test('a config that starts names the signals that show harm by what changes, one that does not start none', () => {
     const { stdout } = upgrade(good, '--from=1.34', '--to=1.37');
-    expect(stdout).toMatch(/^ {4}Watch, for new pods only: podStartSeconds$/m);
+    expect(stdout).toMatch(/^ {4}Watch: podStartSeconds \(for new pods only\)$/m);
     expect(upgrade(upgrading, '--from=1.34', '--to=1.37').stdout).not.toContain('Watch');
     expect(upgrade(good, '--from=1.36', '--to=1.37').stdout).not.toContain('Watch');
   });

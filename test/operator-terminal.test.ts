@@ -164,7 +164,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           rollback does not bring them back.
 
       Impact: kubelet restart. The effect on running pods is not known.
-      Watch, at once: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu
+      Watch: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu (at once)
       "
     `);
     expect(
@@ -194,8 +194,8 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           read back.
 
       Impact: kubelet restart. The effect on running pods is not known.
-      Watch, at once: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu,
-      evictions, ioPressure
+      Watch: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu, evictions,
+      ioPressure (at once)
 
       alpha: local -> relet-system/kubelet-config-##########/kubelet
       maxPods  restart
@@ -210,8 +210,8 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
           read back.
 
       Impact: kubelet restart. The effect on running pods is not known.
-      Watch, at once: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu,
-      evictions, ioPressure
+      Watch: rejectedPods, podStartSeconds, memoryPressure, kubeletCpu, evictions,
+      ioPressure (at once)
       configmap/kubelet-config-########## created (dry run) in namespace relet-system
       b-1: assigned relet-system/kubelet-config-##########/kubelet (dry run)
       alpha: assigned relet-system/kubelet-config-##########/kubelet (dry run)
@@ -230,7 +230,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
 
       Impact: reboot. A drain and a reboot: what the old value left in the kernel or
       the runtime is not undone by a restart.
-      Watch, at once: lostReady, restarts, podStartSeconds, oomKills
+      Watch: lostReady, restarts, podStartSeconds, oomKills (at once)
       relet: nothing was changed: changing cgroupDriver needs more than a kubelet
       restart (reboot): Kubelet and runtime must change together, and running pods
       stay in cgroups named the old way. Only a reboot clears both. To go ahead, use

@@ -31,10 +31,10 @@ test('every signal has a source, and a place in docs/analysis.md', () => {
   expect([...rows.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort()).toEqual(names);
 });
 
-test('signals of several fields are named once for each time at which they show', () => {
+test('signals of several fields are named once, with the first time at which they show', () => {
   const paths = ['singleProcessOOMKill', 'evictionMinimumReclaim', 'evictionSoft', 'noSuchField', 'failCgroupV1'];
   expect(watchSentence(paths)).toBe(
-    'Watch, for new pods only: oomKills, restarts, lostReady; at once: evictions, oomKills, memoryPressure',
+    'Watch: evictions, oomKills, memoryPressure (at once); restarts, lostReady (for new pods only)',
   );
   expect(watchSentence(['noSuchField', 'failCgroupV1'])).toBeUndefined();
 });

@@ -43,5 +43,6 @@ export function analysisText(analysis: WaveAnalysis, room: TextRoom): string {
 export function powerText(power: PowerReport | undefined, room: TextRoom): string {
   if (power === undefined) return '';
   const lines = powerTexts(power).map((text) => wrapWords(text, room, '    ').replace(/^ {4}/, '  - '));
-  return [room.paint.bold(`What the analysis can notice (${spreadText(power)}):`), ...lines].join('\n');
+  const title = wrapWords(`What the analysis can notice (${spreadText(power)}):`, room);
+  return [room.paint.bold(title), ...lines].join('\n');
 }

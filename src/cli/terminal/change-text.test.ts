@@ -26,12 +26,12 @@ test.each<[string, unknown, unknown, string]>([
   ['podPidsLimit', 100, 50, 'Impact: kubelet restart. Running pods keep the old value until they are created\nagain.'],
   ['syncFrequency', '1m', '2m', 'Impact: kubelet restart. Running pods are not affected.'],
 ])('the impact of %s from %s to %s says of pods what is established', (path, before, after, impact) => {
-  expect(text(path, before, after).split(/\n\n|\nWatch, /)[1]).toBe(impact);
+  expect(text(path, before, after).split(/\n\n|\nWatch: /)[1]).toBe(impact);
 });
 
 test('the signals to watch are named below the impact', () => {
   expect(text('evictionHard[memory.available]', '1Gi', '2Gi').split('\n').at(-1)).toMatch(
-    /^Watch, at once: evictions, /,
+    /^Watch: evictions, .* \(at once\)$/,
   );
 });
 
@@ -48,7 +48,7 @@ test('failing pods are named, at most five of them, within 80 columns', () => {
   expect(words).toContain(
     '8 running pods will fail, because the kubelet rejects them at the restart: default/web-6f8d9c7b5-0 (OutOfpods)',
   );
-  expect(words).toMatch(/web-6f8d9c7b5-4 \(OutOfpods\) and 3 more\. Watch, /);
+  expect(words).toMatch(/web-6f8d9c7b5-4 \(OutOfpods\) and 3 more\. Watch: /);
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
 });
 

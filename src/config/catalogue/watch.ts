@@ -6,7 +6,8 @@
 import type { SignalName } from '../../api/signals.js';
 import { parentPath } from '../model.js';
 
-export type Seen = 'at once' | 'for new pods only' | 'after a reboot' | 'when the node registers again';
+const times = ['at once', 'for new pods only', 'after a reboot', 'when the node registers again'] as const;
+export type Seen = (typeof times)[number];
 export type WatchedMetric = `kubelet_${string}` | `rest_client_${string}`;
 
 export interface Watch {
@@ -230,14 +231,17 @@ export function watchOf(path: string): Watch | undefined {
   return undefined;
 }
 
-/** `Watch, at once: evictions, oomKills; for new pods only: restarts`: signals of all these fields, each once for each time. */
+/** `Watch: evictions, oomKills (at once); restarts (for new pods only)`: each signal of these fields, when it first shows. */
 export function watchSentence(paths: readonly string[]): string | undefined {
-  const bySeen = new Map<Seen, Set<SignalName>>();
-  for (const watch of paths.flatMap((path) => watchOf(path) ?? []))
-    if (watch.signals.length > 0)
-      bySeen.set(watch.seen, new Set([...(bySeen.get(watch.seen) ?? []), ...watch.signals]));
-  const parts = [...bySeen].map(([seen, signals]) => `${seen}: ${[...signals].join(', ')}`);
-  return parts.length === 0 ? undefined : `Watch, ${parts.join('; ')}`;
+  const watched = paths.flatMap((path) => watchOf(path) ?? []);
+  const named = new Set<SignalName>();
+  const parts = times.flatMap((time) => {
+    const found = watched.flatMap(({ seen, signals }) => (seen === time ? signals : []));
+    const names = [...new Set(found)].filter((name) => !named.has(name));
+    for (const name of names) named.add(name);
+    return names.length === 0 ? [] : [`${names.join(', ')} (${time})`];
+  });
+  return parts.length === 0 ? undefined : `Watch: ${parts.join('; ')}`;
 }
 
 /** All keys of the table, for the test that compares them with the fields. */
