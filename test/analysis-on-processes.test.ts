@@ -12,11 +12,11 @@ import { type NodeConfigSet, nodeConfigSets } from '../src/api/node-config-set.j
 import { observeRequestOf } from '../src/api/observe.js';
 import { rfc3339 } from '../src/clock.js';
 import type { KubeClient } from '../src/kube/client.js';
-import { nodes } from '../src/kube/resource-type.js';
+import { events, nodes } from '../src/kube/resource-type.js';
 import { watchLoop } from '../src/kube/watch.js';
 import { type Lab, startLab } from '../src/lab/index.js';
 import { assess } from '../src/rollout/assessment.js';
-import { clientFor } from './cluster-rig.js';
+import { clientFor, type EventObject } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { type Program, runRelet, sendSignal, startRelet } from './program.js';
 
@@ -29,13 +29,13 @@ let lab: Lab;
 let admin: KubeClient;
 let controller: Program;
 
-/** relet, with a node that lies whatever it runs, and a controller that leaves the work to the test once it is told so by a file. */
+/** relet, with a node that lies whatever it runs, and a controller that leaves the work to the test once there is a file. */
 function preparedRelet(): string {
   const lie = '--hollow-worse-if=kind=KubeletConfiguration:podStartSeconds=99999';
   const program = `
     const isIdle = process.argv[2] === 'controller' && require('node:fs').existsSync('idle');
     if (process.argv.includes('--hostname-override=${lying}')) process.argv.push('${lie}');
-    if (isIdle) setInterval(() => {}, 60_000);
+    if (isIdle) require('node:net').createServer().listen(0, '127.0.0.1');
     else require(${JSON.stringify(join(root, 'bin', 'relet.cjs'))});`;
   mkdirSync(join(dir, 'bin'));
   writeFileSync(join(dir, 'bin', 'relet.cjs'), program);
@@ -136,7 +136,7 @@ async function shortenWindow({ status }: NodeConfigSet, seen: Map<string, NodeCo
     { op: 'test', path: '/status/analyses/0/after', value: after },
     { op: 'replace', path: '/status/analyses/0/after', value: [rfc3339(now), rfc3339(now + 2000)] },
   ];
-  // Refused when the controller has written meanwhile: then its change is seen next.
+  // Rejected when the controller has written meanwhile: then its change is seen next.
   await admin.patch(nodeConfigSets, { name: 'all', subresource: 'status' }, patch, { as: 'json' }).catch(() => {});
 }
 
@@ -165,10 +165,18 @@ test('harm in wave 2 halts the rollout with a sentence, whenever the controller 
   expect([...kills].sort()).toEqual(['Done', 'Observing', 'answered', 'assigned', 'planned', 'requested']);
   expect(status?.waves?.map(({ state }) => state)).toEqual(['Done', 'Rolling', 'Pending']);
   expect(status?.updatedNodes).toBe(4);
-  const { stdout } = await runRelet(['rollout', 'status', 'all', '--kubeconfig', lab.kubeconfig]);
-  expect(stdout.replace(/\s+/g, ' ')).toContain(
-    'worse: 3 of 3 canaries start pods slower than before (+70 %, median 1 s → 1.7 s); none of 5 controls do',
+  const sentence =
+    'worse: 3 of 3 canaries start pods slower than before (+70 %, median 1 s → 1.7 s); none of 5 controls do';
+  const read = (...words: string[]) => runRelet(['rollout', ...words, 'all', '--kubeconfig', lab.kubeconfig]);
+  const oneLine = (text: string) => text.replace(/\s+/g, ' ');
+  expect(oneLine((await read('status')).stdout)).toContain(
+    `Analysis of wave 2 of revision ${status?.updateRevision}: ${sentence}`,
   );
+  const { stdout } = await read('analyze');
+  expect(oneLine(stdout)).toContain(
+    `${sentence} SIGNAL RESULT CANARIES CONTROLS podStartSeconds worse 1 s → 1.7 s, 3 of 3`,
+  );
+  expect(oneLine(stdout)).toContain('Analysis of wave 1');
 });
 
 test('a corrected config completes, beside a control that lies and one that goes down', async () => {
@@ -185,10 +193,15 @@ test('a corrected config completes, beside a control that lies and one that goes
       return stopped;
     },
   });
-  const { leftOut, outcome, signals } = status!.analyses!.find(({ wave }) => wave === 1)!;
+  const { leftOut, outcome, signals, message } = status!.analyses!.find(({ wave }) => wave === 1)!;
   expect(leftOut?.map(({ name }) => name)).toEqual([down]);
   expect(outcome).toBe('NotWorse');
   // One of six is down, and the value of another is out of range.
   expect(signals?.[0]?.controls.nodes).toBe(4);
   expect(status?.updatedNodes).toBe(9);
+  await eventually('the event of the wave', async () => {
+    const { items } = await admin.list<EventObject>(events, { namespace: 'default' });
+    const messages = items.filter(({ reason }) => reason === 'WaveAnalyzed').map(({ message }) => message);
+    expect(messages).toContain(`wave 1: ${message}`);
+  });
 });

@@ -425,6 +425,16 @@ describe('relet config explain', () => {
     expect(run(['config', 'explain', 'grace']).stdout).toMatch(/^\d+ fields for 'grace':/);
   });
 
+  test('a field says when a change shows, what to watch, and which kubelets have a bug with it', () => {
+    const { stdout } = run(['config', 'explain', 'maxParallelImagePulls']);
+    expect(stdout).toContain(
+      'WHEN YOU SEE IT\n    for new pods only\nWHAT TO WATCH\n    podStartSeconds: from PodScheduled',
+    );
+    expect(stdout).toContain(
+      'KNOWN BUGS OF KUBELETS\n    1.33 to 1.36, fixed in 1.37 (kubernetes/kubernetes#138937): above 31,',
+    );
+  });
+
   test('a default is the one of the version asked for', () => {
     const of = (version: string) => run(['config', 'explain', 'kubeAPIQPS', '--kubelet-version', version]).stdout;
     expect(of('1.26')).toContain('DEFAULT   5\n');

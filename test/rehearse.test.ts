@@ -99,6 +99,24 @@ describe('a rehearsal', () => {
     expect(rehearsal.nodes).toMatchObject({ selected: 6, updated: 0, failed: 1 });
   });
 
+  test('halts at the wave that can notice harm, and every report says which wave can notice how much', async () => {
+    const waves = [{ nodes: 1 }, { nodes: 7 }, { nodes: '100%' }];
+    const set = setWith({ waves, maxUnavailable: '100%', maxInTrial: '100%', analysis: { window: '5m' } });
+    const fleet = madeFleet({ set, count: 30, kubeletVersion: 'v1.34.0' });
+    const harmed = await run({ set, fleet, faults: { worse: [{ signal: 'podStartSeconds', factor: 3, share: 1 }] } });
+    expect(harmed).toMatchObject({ outcome: 'stopped', reason: 'WorseThanControls', nodes: { updated: 7 } });
+    const text = (one: Rehearsal) => rehearsalText(one, { columns: 80, width: 80, paint: createPaint(false) });
+    expect(text(harmed).replace(/\s+/g, ' ')).toMatch(
+      /worse: \d+ of 6 canaries start pods slower than before \(\+\d+ %,/,
+    );
+    const harmless = await run({ set, fleet });
+    expect(harmless).toMatchObject({ outcome: 'complete', nodes: { updated: 30 } });
+    for (const one of [harmed, harmless])
+      expect(text(one).replace(/\s+/g, ' ')).toMatch(
+        /What the analysis can notice .*: - wave 1, 1 against 29 nodes: cannot tell.* - wave 2, 6 against 23 nodes: podStartSeconds × [\d.]+ is found with \d+ %/,
+      );
+  });
+
   test('shows that nodes go back where the strategy says so', async () => {
     const set = setWith({ waves, onFailure: 'Rollback' });
     const rehearsal = await run({ set, faults: { fail: ['node-02'] } });
