@@ -245,6 +245,35 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
     }
   });
 
+  test('the analysis of a wave has a sentence, and a drawing with a line a node for each signal', async () => {
+    const { updateRevision: revision } = JSON.parse(rig.kubectl(['get', 'ncs', 'web', '-o', 'json'])).status;
+    const group = (points: [number, number][]) => ({ nodes: points.length, worse: 0, before: 2, after: 3, points });
+    const signal = {
+      ...{ name: 'podStartSeconds', kind: 'level', outcome: 'Worse', effect: 0.5, worseBy: 0.25 },
+      ...{
+        p: 0.01,
+        alpha: 0.025,
+        spread: 0.1,
+        canaries: group([[2, 3]]),
+        controls: group([
+          [2, 2],
+          [2, 2.1],
+        ]),
+      },
+    };
+    const message = 'worse: 1 of 1 canary starts pods slower than before';
+    const analysis = { revision, attempt: 1, wave: 1, state: 'Done', outcome: 'Worse', message, signals: [signal] };
+    const patch = JSON.stringify({ status: { analyses: [analysis] } });
+    rig.kubectl(['patch', 'ncs', 'web', '--subresource=status', '--type=merge', '-p', patch]);
+    await page.goto(`${dashboard.url}sets/web`);
+    const figure = page.getByRole('figure').filter({ hasText: 'podStartSeconds worse' });
+    await figure.waitFor();
+    await page.getByText(message).first().waitFor();
+    expect(await figure.locator('g.canaries path:not(.median)').count()).toBe(1);
+    expect(await figure.locator('g.controls path:not(.median)').count()).toBe(2);
+    expect(await figure.innerText()).toContain('2 s → 3 s, 0 of 2 worse');
+  });
+
   const steps = ['nodes', 'config', 'strategy', 'preview', 'start'].map((step) => `sets/new?step=${step}`);
 
   test.each([
