@@ -24,12 +24,18 @@ describe('bundles', () => {
   );
 
   test('what a node at rest needs stays small: the validator and its tables are loaded with the first new config', () => {
-    expect(text('node-run-agent.cjs').length).toBeLessThan(354_000);
-    expect(text('node-agent.cjs').length).toBeLessThan(462_000);
+    expect(text('node-run-agent.cjs').length).toBeLessThan(332_000);
+    expect(text('node-agent.cjs').length).toBeLessThan(440_000);
     for (const known of ['RotateKubeletServerCertificate', 'failed to load kubelet config file']) {
       expect(text('node-full-validator.cjs')).toContain(known);
       expect(text('node-run-agent.cjs')).not.toContain(known);
     }
+  });
+
+  test('signatures are verified by code that only a host with a trust file loads', () => {
+    const ofSignatures = 'is not one of the allowed signers';
+    expect(text('node-signature-code.cjs')).toContain(ofSignatures);
+    for (const name of ['node-run-agent.cjs', 'node-agent.cjs']) expect(text(name)).not.toContain(ofSignatures);
   });
 
   test('the table of verbs is small and knows nothing of them', () => {

@@ -26,7 +26,7 @@ import { Fence, fencedFiles } from '../src/rehearsal/simulation/fence.js';
 import { seededRandom } from '../src/rehearsal/simulation/seeded-random.js';
 import { crashStates, entriesOf, fullAfter, recorded } from './rig/crash-disk.js';
 import { testDocuments } from './rig/node.js';
-import { signedAnnotations, testKey } from './rig/signing.js';
+import { signedAnnotations, testKey, trustSource } from './rig/signing.js';
 
 /** Asked for every lock; /proc is slow. */
 const host = { bootId: () => 'boot', identify: (pid: number) => ({ pid, startTime: '1' }) };
@@ -91,10 +91,7 @@ const bootWith = (state: NodeState, records?: Records): Promise<Choice> =>
       validator: withSignatures(validator, {
         state,
         // The host has a trust file where its records say so.
-        trustFile: {
-          path: 'trust.yaml',
-          read: () => (state.read(signingRecord) ? { trust, writtenMs: 0 } : undefined),
-        },
+        trustFile: trustSource(() => (state.read(signingRecord) ? { trust, writtenMs: 0 } : undefined)),
         clock: { now: () => (records?.isArriving ? arrival : later) * 1000 },
         log: silentLog,
       }),

@@ -3,13 +3,12 @@
  * two persons must have signed for its pool. Nothing else is started, at once, after a reboot, or later.
  */
 import { describe, expect, test } from 'vitest';
-import type { TrustSource } from '../src/agent/validate/trust-file.js';
 import type { ConfigMap } from '../src/api/object.js';
 import { allowFieldsAnnotation, signaturesAnnotation, skipForecastAnnotation } from '../src/api/signing.js';
 import { parseTrust } from '../src/config/signing/trust.js';
 import { configMaps } from '../src/kube/resource-type.js';
 import { createFlowRig, type FlowRig } from './rig/memory-node.js';
-import { signedAnnotations, testKey } from './rig/signing.js';
+import { signedAnnotations, testKey, trustSource } from './rig/signing.js';
 
 const [ann, anns, bob, cid, eve] = [testKey(), testKey('sk-ssh-ed25519@openssh.com'), testKey(), testKey(), testKey()];
 const namespace = 'kube-system';
@@ -28,8 +27,7 @@ class Host {
 
   constructor(rig: FlowRig) {
     this.rig = rig;
-    const read: TrustSource['read'] = () => ({ trust: this.#trust, writtenMs: this.now * 1000 });
-    rig.trustFile = { path: 'trust.yaml', read };
+    rig.trustFile = trustSource(() => ({ trust: this.#trust, writtenMs: this.now * 1000 }));
   }
 
   get now(): number {

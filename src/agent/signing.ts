@@ -76,10 +76,11 @@ export class Signing implements RunPart, ReportSource {
   }
 
   async during(run: KubeletRun, signal: AbortSignal): Promise<void> {
-    const { clock, report, current } = this.#options;
+    const { clock, report, current, trustFile } = this.#options;
     while (!signal.aborted) {
       await clock.sleep(checkEveryMs, signal).catch(() => {});
       if (signal.aborted) return;
+      await trustFile.load();
       report.update();
       if (isSignatureReason((run.next ?? run.choice).error?.reason)) await current.applyChoice();
     }

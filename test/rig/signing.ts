@@ -1,6 +1,8 @@
 /** Keys and SSH signatures of every supported type, made with node:crypto; those of keys in hardware as such a key would make them. */
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import type { TrustFile, TrustSource } from '../../src/agent/validate/trust-file.js';
 import { signatureNamespace, signaturesAnnotation, statementAnnotation } from '../../src/api/signing.js';
+import { decideSignature } from '../../src/config/signing/decide.js';
 import { contentOf, formatStatement, type Statement } from '../../src/config/signing/statement.js';
 import { wireString } from '../../src/config/signing/wire.js';
 
@@ -63,6 +65,15 @@ export function signedAnnotations(
   const statement = formatStatement({ pools: [], serial: 0, floor: 0, ...contentOf(parts), ...facts });
   const signatures = keys.map((key) => key.sign(statement)).join('');
   return { ...parts.annotations, [statementAnnotation]: statement, [signaturesAnnotation]: signatures };
+}
+
+/** A trust file as these facts are at each time. */
+export function trustSource(facts: () => Omit<TrustFile, 'decide'> | undefined): TrustSource {
+  const read = () => {
+    const found = facts();
+    return found && { ...found, decide: decideSignature };
+  };
+  return { path: 'trust.yaml', load: async () => {}, read };
 }
 
 export function wrap(

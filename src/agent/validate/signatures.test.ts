@@ -7,6 +7,8 @@ import { testDocuments } from '../../../test/rig/node.js';
 import { signedAnnotations, testKey } from '../../../test/rig/signing.js';
 import { allowFieldsAnnotation, signaturesAnnotation, statementAnnotation } from '../../api/signing.js';
 import { realFiles } from '../../atomic-file.js';
+import { decideSignature } from '../../config/signing/decide.js';
+import { parseTrust } from '../../config/signing/trust.js';
 import { silentLog } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
 import { choose, type Records, recordsOf } from '../choose.js';
@@ -67,7 +69,7 @@ function newHost() {
         documents: testDocuments(state),
         validator: withSignatures(validator, {
           state,
-          trustFile: trustFileOnHost(trustFile, realFiles),
+          trustFile: trustFileOnHost(trustFile, realFiles, async () => ({ parseTrust, decideSignature })),
           clock: { now: () => host.now * 1000 },
           log: silentLog,
         }),

@@ -14,12 +14,7 @@ import { ConfigError } from '../../api/config-error.js';
 import { sameConfig } from '../../api/config-ref.js';
 import { signatureReasons } from '../../api/signing.js';
 import type { Clock } from '../../clock.js';
-import {
-  type AcceptedBytes,
-  decideSignature,
-  type SignatureDecision,
-  type SignedParts,
-} from '../../config/signing/decide.js';
+import type { AcceptedBytes, SignatureDecision, SignedParts } from '../../config/signing/decide.js';
 import { contentDigest } from '../../config/signing/statement.js';
 import type { Log } from '../../log.js';
 import {
@@ -34,7 +29,7 @@ import {
 } from '../signing-record.js';
 import type { Checkpoint } from '../state/checkpoints.js';
 import type { NodeState } from '../state/node-state.js';
-import type { TrustSource } from './trust-file.js';
+import type { TrustFile, TrustSource } from './trust-file.js';
 import type { Rejected, ValidateOptions, Validator } from './validate.js';
 
 export interface SignatureParts {
@@ -50,6 +45,7 @@ export function withSignatures(validator: Validator, parts: SignatureParts): Val
     ...validator,
     async validate(candidate, options) {
       const { checkpoint } = candidate;
+      await parts.trustFile.load();
       const checked = checkpoint && checkSignature(parts, checkpoint, options.role);
       if (checked !== undefined && 'kind' in checked) return checked;
       const result = await validator.validate(candidate, options);
@@ -103,7 +99,7 @@ function decide(parts: SignedParts, found: Found, { floor, accepted }: SigningRe
   if ('problem' in found) return { kind: 'unknown', error: new ConfigError('TrustFileUnusable', found.problem) };
   const latest = Math.max(found.writtenMs / 1000, ...accepted.map(({ at }) => at));
   const isBehind = now < latest - day;
-  const decision = decideSignature(parts, found.trust, { now: isBehind ? undefined : now, floor, accepted });
+  const decision = found.decide(parts, found.trust, { now: isBehind ? undefined : now, floor, accepted });
   if (decision.kind !== 'cannot tell') return decision;
   return { kind: 'unknown', error: new ConfigError('ClockNotTrusted', new Error(decision.message)) };
 }
@@ -116,7 +112,7 @@ export function isSignatureReason(reason: string | undefined): boolean {
   return signatureReasons.some((one) => one === reason);
 }
 
-type Found = NonNullable<ReturnType<TrustSource['read']>> | { problem: Error };
+type Found = TrustFile | { problem: Error };
 
 /** Undefined on a host that never had one. */
 export function readTrust(trustFile: TrustSource, isRequired: boolean): Found | undefined {

@@ -1,26 +1,49 @@
 /** Reads the trust file of the host, which only root may have written. */
 import { dirname } from 'node:path';
 import { type Files, isTrustedUser } from '../../atomic-file.js';
-import { parseTrust, type Trust } from '../../config/signing/trust.js';
+import type { decideSignature } from '../../config/signing/decide.js';
+import type { parseTrust, Trust } from '../../config/signing/trust.js';
+
+/** Reads a trust file and verifies signatures. Hosts without a trust file do not load this code. */
+export interface SignatureCode {
+  parseTrust: typeof parseTrust;
+  decideSignature: typeof decideSignature;
+}
+
+export interface TrustFile {
+  trust: Trust;
+  writtenMs: number;
+  decide: SignatureCode['decideSignature'];
+}
 
 export interface TrustSource {
   /** For messages. */
   readonly path: string;
+  /** Loads the code that read() needs, where there is a file. A file that appears later is seen by the next load(). */
+  load(): Promise<void>;
   /** Undefined if there is no file. Throws an Error where it cannot be used. */
-  read(): { trust: Trust; writtenMs: number } | undefined;
+  read(): TrustFile | undefined;
 }
 
-export function trustFileOnHost(path: string, files: Pick<Files, 'read' | 'stat'>): TrustSource {
+export function trustFileOnHost(
+  path: string,
+  files: Pick<Files, 'read' | 'stat'>,
+  loadCode: () => Promise<SignatureCode>,
+): TrustSource {
+  let code: SignatureCode | undefined;
   let known: { text: string; trust: Trust } | undefined;
   return {
     path,
+    async load() {
+      if (files.stat(path) !== undefined) code ??= await loadCode();
+    },
     read() {
       const found = files.stat(path);
-      if (found === undefined) return undefined;
+      if (found === undefined || code === undefined) return undefined;
       checkOwner(path, files);
       const text = files.read(path).toString('utf8');
-      if (known?.text !== text) known = { text, trust: parseTrust(text, path) };
-      return { trust: known.trust, writtenMs: found.mtimeMs };
+      if (known?.text !== text) known = { text, trust: code.parseTrust(text, path) };
+      return { trust: known.trust, writtenMs: found.mtimeMs, decide: code.decideSignature };
     },
   };
 }

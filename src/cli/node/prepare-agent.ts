@@ -87,7 +87,7 @@ export function prepareAgent<D extends KubeletDriver>(input: AgentInput<D>): Pre
   const asked = embedding !== undefined && !/kubelet$/.test(command[0] ?? '') ? undefined : command;
   const { options } = divided;
   const clock = systemClock;
-  const trustFile = trustFileOnHost(options.trustFile, realFiles);
+  const trustFile = trustFileOnHost(options.trustFile, realFiles, () => import('./signature-code.js'));
   const connection = new NodeConnection({
     kubeconfig: kubeconfig ? resolve(kubeconfig) : '',
     hostnameOverride: nodeName,
@@ -234,8 +234,10 @@ export interface LifeOptions {
 }
 
 export async function live(parts: PreparedAgent<KubeletDriver>, options: LifeOptions): Promise<number> {
-  const { divided, connection, clock, log, state, reporter } = parts;
+  const { divided, connection, clock, log, state, reporter, trustFile } = parts;
   const { signals, stop = new AbortController(), onSignal } = options;
+  // Before the first report, and so that no change of a host with a trust file waits for it.
+  await trustFile.load();
   const agent = createAgent(parts);
   reporter.listen(createSpareMemory());
   const handleRequest = () => void agent.handleHostRequest().catch((error) => log.error('request failed', { error }));

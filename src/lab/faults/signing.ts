@@ -6,6 +6,7 @@ import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto
 import type { TrustSource } from '../../agent/validate/trust-file.js';
 import type { SignedConfig } from '../../api/node-config-set.js';
 import { signatureNamespace } from '../../api/signing.js';
+import { decideSignature } from '../../config/signing/decide.js';
 import { contentOf, formatStatement } from '../../config/signing/statement.js';
 import { parseTrust } from '../../config/signing/trust.js';
 import { wireString } from '../../config/signing/wire.js';
@@ -19,7 +20,11 @@ const trust = parseTrust(
 );
 
 /** The trust file of every host. */
-export const trustFile: TrustSource = { path: 'trust.yaml', read: () => ({ trust, writtenMs: 0 }) };
+export const trustFile: TrustSource = {
+  path: 'trust.yaml',
+  load: async () => {},
+  read: () => ({ trust, writtenMs: 0, decide: decideSignature }),
+};
 
 /** The config as people have signed it; undefined where nobody has. */
 export function signedConfig(config: ConfigVersion): SignedConfig | undefined {
