@@ -26,8 +26,21 @@ interface Kind {
   read(blob: WireReader): Check;
 }
 
+/** The newest last. To make a key takes longer than to verify with it, and a host uses the few of its trust file. */
+const recent = new Map<string, PublicKey>();
+const mostRecent = 32;
+
 /** Throws an Error for a key that cannot be used. */
 export function readPublicKey(blob: Buffer): PublicKey {
+  const name = blob.toString('latin1');
+  const key = recent.get(name) ?? newPublicKey(blob);
+  recent.delete(name);
+  recent.set(name, key);
+  if (recent.size > mostRecent) recent.delete(recent.keys().next().value!);
+  return key;
+}
+
+function newPublicKey(blob: Buffer): PublicKey {
   const reader = readWire(blob);
   const type = reader.text();
   const kind = kinds.get(type);
