@@ -8,20 +8,23 @@ import { runInNewContext } from 'node:vm';
 /** Long enough for a kubelet to come up and its status to be written. */
 const afterMs = 3000;
 
-/** To be called when something happened; what happens until the collection belongs to it. */
+/** To be called when something happened. */
 export function createSpareMemory(): () => void {
   let collect: (() => void) | undefined;
-  let isDue = false;
+  let state: 'nothing' | 'due' | 'more' = 'nothing';
   const give = () => {
-    isDue = false;
+    const isMore = state === 'more';
+    state = 'nothing';
     collect ??= collector();
     collect();
+    if (isMore) spare();
   };
-  return () => {
-    if (isDue) return;
-    isDue = true;
-    setTimeout(give, afterMs).unref();
+  // On a busy machine a change takes longer than this: what has happened meanwhile is followed by one more collection.
+  const spare = () => {
+    if (state === 'nothing') setTimeout(give, afterMs).unref();
+    state = state === 'nothing' ? 'due' : 'more';
   };
+  return spare;
 }
 
 /** Node shows V8's collector only to programs started with a flag, or to what is created after the flag is set. */
