@@ -1,12 +1,18 @@
 /**
  * A hostile API server, or somebody with all rights in the cluster, against an agent that runs as a service of a host with a trust file:
- * two persons must have signed for its pool. Nothing else is started, at once, after a reboot, or later.
+ * two persons must have signed for its pool. Nothing else is started, at once, after a reboot, or later. The attacks are made in memory,
+ * and against a process that reads the trust file from the disk and the configs over TLS.
  */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { configLabel } from '../src/api/node-config.js';
 import type { ConfigMap } from '../src/api/object.js';
 import { allowFieldsAnnotation, signaturesAnnotation, skipForecastAnnotation } from '../src/api/signing.js';
 import { parseTrust } from '../src/config/signing/trust.js';
 import { configMaps } from '../src/kube/resource-type.js';
+import { type ClusterRig, createClusterRig } from './cluster-rig.js';
+import { newPlace, withDir } from './process-rig.js';
 import { createFlowRig, type FlowRig } from './rig/memory-node.js';
 import { signedAnnotations, testKey, trustSource } from './rig/signing.js';
 
@@ -21,11 +27,31 @@ type Parts = {
 };
 type About = Partial<Parameters<typeof signedAnnotations>[1]>;
 
-class Host {
+abstract class Host {
+  /** UTC seconds. */
+  abstract readonly now: number;
+  /** With the rights of a cluster admin. */
+  abstract assign(name: string, parts: Parts): Promise<void>;
+  abstract edit(name: string, patch: object): Promise<void>;
+  abstract trust(text: string): void;
+
+  signed(maxPods: number, about: About = {}): Required<Omit<Parts, 'binaryData'>> {
+    const parts = { data: { kubelet: configOf(maxPods) } };
+    const facts = { keys: [ann!, bob!], pools: ['gpu'], serial: this.now + maxPods, floor: this.now, ...about };
+    return { ...parts, annotations: signedAnnotations(parts, facts) };
+  }
+
+  revoke(line: string): void {
+    this.trust(trustText(line));
+  }
+}
+
+class HostInMemory extends Host {
   readonly rig: FlowRig;
   #trust = parseTrust(trustText(), 'trust.yaml');
 
   constructor(rig: FlowRig) {
+    super();
     this.rig = rig;
     rig.trustFile = trustSource(() => ({ trust: this.#trust, writtenMs: this.now * 1000 }));
   }
@@ -34,13 +60,6 @@ class Host {
     return Math.floor(this.rig.clock.now() / 1000);
   }
 
-  signed(maxPods: number, about: About = {}): Required<Omit<Parts, 'binaryData'>> {
-    const parts = { data: { kubelet: configOf(maxPods) } };
-    const facts = { keys: [ann!, bob!], pools: ['gpu'], serial: this.now + maxPods, floor: this.now, ...about };
-    return { ...parts, annotations: signedAnnotations(parts, facts) };
-  }
-
-  /** With the rights of a cluster admin. */
   async assign(name: string, { annotations = {}, ...parts }: Parts): Promise<void> {
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, annotations }, ...parts };
     await this.rig.client.create(configMaps, { namespace }, object);
@@ -51,8 +70,8 @@ class Host {
     await this.rig.client.patch(configMaps, { name, namespace }, patch, { as: 'merge' });
   }
 
-  revoke(line: string): void {
-    this.#trust = parseTrust(trustText(line), 'trust.yaml');
+  trust(text: string): void {
+    this.#trust = parseTrust(text, 'trust.yaml');
   }
 
   get reason(): string | undefined {
@@ -75,8 +94,8 @@ const configOf = (maxPods: number) =>
   `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: ${maxPods}\n`;
 
 /** A host on which the first config was replaced by the second, and both have passed their trials. */
-async function newHost(): Promise<Host> {
-  const host = new Host(await createFlowRig());
+async function newHost(): Promise<HostInMemory> {
+  const host = new HostInMemory(await createFlowRig());
   const { rig } = host;
   rig.boot();
   const start = host.now;
@@ -276,4 +295,74 @@ describe('a host with a trust file', () => {
     await rig.clock.advance(hour * 1000);
     expect(rig.starts.at(-1)).toBe('unsigned');
   });
+});
+
+/** A relet process in front of a kubelet process. Its API server is in this process, on a socket with TLS. */
+class HostProcess extends Host {
+  readonly rig: ClusterRig;
+  readonly #trustFile: string;
+
+  constructor(rig: ClusterRig, trustFile: string) {
+    super();
+    this.rig = rig;
+    this.#trustFile = trustFile;
+    this.trust(trustText());
+  }
+
+  get now(): number {
+    return Math.floor(Date.now() / 1000);
+  }
+
+  async assign(name: string, { data, annotations = {}, ...parts }: Parts): Promise<void> {
+    const metadata = { name, namespace: this.rig.namespace, labels: { [configLabel]: '' }, annotations };
+    await this.rig.createConfigMap(name, data, { metadata, ...parts });
+    await this.rig.point(name);
+  }
+
+  async edit(name: string, patch: object): Promise<void> {
+    await this.rig.patchConfigMap(name, patch);
+  }
+
+  trust(text: string): void {
+    writeFileSync(this.#trustFile, text, { mode: 0o600 });
+  }
+}
+
+test('a process on a host with a trust file starts nothing that was not signed for it, whatever its API server serves over TLS', async () => {
+  const rig = await createClusterRig({ boot: false, through: 'NodeConfig' });
+  const place = await newPlace();
+  const trustFile = join(place.dir, '../trust.yaml');
+  const host = new HostProcess(rig, trustFile);
+  const start = () => withDir(place, rig, `--trust-file=${trustFile}`);
+  const relet = start();
+  await rig.until('first status', () => rig.config !== undefined);
+  const second = host.signed(2, { floor: host.now });
+  await host.assign('second', second);
+  await rig.until('last known good', () => rig.config?.lastKnownGood?.configMap?.name === 'second');
+  const starts = () => relet.starts().map(({ config }) => config);
+  const before = starts();
+  expect(before.at(-1)).toBe(configOf(2));
+
+  let count = 0;
+  // Each in a ConfigMap of its own, after the config that runs is as it was signed.
+  const assign = host.assign.bind(host);
+  host.assign = (name, parts) => assign(`${name}-${++count}`, parts);
+  const pristine = { data: second.data, metadata: { annotations: { [skipForecastAnnotation]: null } } };
+  let last = '';
+  for (const [what, reason, attack] of attacks) {
+    await host.edit('second', pristine);
+    await rig.point('second');
+    await rig.until('no error', () => rig.config?.error === undefined && rig.condition?.status === 'True');
+    await attack(host);
+    await rig.until(`${what}: ${reason}`, () => rig.condition?.reason === reason);
+    expect(rig.config?.active?.configMap?.name, what).toBe('second');
+    last = reason;
+  }
+  expect(starts()).toEqual(before);
+
+  relet.process.kill('SIGKILL');
+  await relet.exit;
+  start();
+  await rig.until('it is up again', () => starts().length > before.length && rig.condition?.reason === last);
+  expect(starts()).toEqual([...before, configOf(2)]);
 });
