@@ -156,6 +156,13 @@ describe('the agent’s pod', () => {
     expect(Object.values(paths)).not.toContain('/etc/kubernetes');
   });
 
+  test('reads the trust file from its host, where nobody with rights in the API alone can change it', () => {
+    expect(container.args).toContain('--trust-file=/etc/relet/trust.yaml');
+    const volume = (spec.volumes as { name: string }[]).find(({ name }) => name === 'trust');
+    expect(volume).toEqual({ name: 'trust', hostPath: { path: '/etc/relet', type: 'DirectoryOrCreate' } });
+    expect(container.volumeMounts).toContainEqual({ name: 'trust', mountPath: '/etc/relet', readOnly: true });
+  });
+
   test('runs on every Linux node, is not evicted for others, and is never restarted by a probe', () => {
     expect(spec.tolerations).toEqual([{ operator: 'Exists' }]);
     expect(spec.nodeSelector).toEqual({ 'kubernetes.io/os': 'linux' });

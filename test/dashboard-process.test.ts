@@ -7,18 +7,22 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { nodeConfigSets } from '../src/api/node-config-set.js';
 import { runRelet } from '../src/cli/run-relet.js';
+import { parseAllowedSigner } from '../src/config/signing/allowed-signers.js';
+import { contentOf, formatStatement } from '../src/config/signing/statement.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { configMaps } from '../src/kube/resource-type.js';
 import { type ApiServer, startApiServer } from '../src/lab/apiserver/apiserver.js';
 import { selfSigned } from '../src/lab/hollow-kubelet/serving-certificate.js';
 import { statOf } from '../src/proc.js';
 import { systemRandom } from '../src/random.js';
+import { desiredRevision } from '../src/rollout/revision.js';
 import { clientFor } from './cluster-rig.js';
 import { call, logIn } from './dashboard-client.js';
 import { eventually } from './eventually.js';
 import { applyDeploy } from './node-config-cluster.js';
 import { isAlive } from './process-rig.js';
 import { type Program, sendSignal, startRelet } from './program.js';
+import { testKey } from './rig/signing.js';
 import { executable } from './run-relet.js';
 
 const set = {
@@ -61,6 +65,38 @@ test('relet dashboard prints a link that logs in once, and its buttons change th
   expect(paused.spec.paused).toBe(true);
   expect(dashboard.program.stderr).toContain('logged in');
   expect(dashboard.program.stderr).not.toContain(dashboard.once);
+});
+
+test('before an approval it shows the keys that signed the config, or that none did', async () => {
+  const ann = testKey();
+  const payload = 'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\nconfig: {maxPods: 88}\n';
+  const content = contentOf({ data: { kubelet: payload } });
+  const statement = formatStatement({ pools: ['gpu'], serial: 7, floor: 6, ...content });
+  const dashboard = await start();
+  const { headers } = await logIn(dashboard, { once: dashboard.once });
+  const preview = async (name: string, signatures: string[]) => {
+    const config = { signed: { payload, statement, signatures } };
+    await admin.create(nodeConfigSets, {}, { ...set, metadata: { name }, spec: { ...set.spec, config } });
+    const { revision } = desiredRevision(name, payload, config.signed);
+    const body = { revision, wave: 1, dryRun: true };
+    await admin.patch(nodeConfigSets, { name, subresource: 'status' }, { status: awaiting(revision) }, { as: 'merge' });
+    const { json } = await call(dashboard, { method: 'POST', path: `/api/sets/${name}/approve`, body, headers });
+    return (json as { result?: { approval?: { signed?: unknown } } }).result?.approval?.signed;
+  };
+  const { fingerprint } = parseAllowedSigner(`ann ${ann.line}`);
+  const shown = 'pool gpu, serial 7, floor 6';
+  expect(await preview('signed', [ann.sign(statement)])).toEqual({
+    keys: [expect.stringContaining(fingerprint)],
+    statement: shown,
+  });
+  expect(await preview('forged', [ann.sign('another')])).toEqual({ keys: [], statement: shown });
+});
+
+const awaiting = (updateRevision: string) => ({
+  updateRevision,
+  observedGeneration: 1,
+  revisions: [{ revision: updateRevision, source: 'relet-system/x/kubelet', startedAt: '2026-03-01T10:00:00Z' }],
+  waves: [{ wave: 1, nodes: 1, assigned: 1, updated: 1, failed: 0, state: 'AwaitingApproval' }],
 });
 
 const tlsFlags = (cert: string, key = cert) => [`--tls-cert-file=${cert}`, `--tls-private-key-file=${key}`];

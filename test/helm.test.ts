@@ -87,6 +87,21 @@ describe.skipIf(helmHere.isMissing)(`what Helm makes of the charts${helmHere.not
     expect(pod.volumes.map(({ hostPath }) => hostPath?.path)).toContain('/etc/eks');
   });
 
+  test('the directory of the trust file is one of the host, or is not mounted', async () => {
+    const trust = async (value: string) => {
+      const pod = podOf(await template('relet', `agent.hostPaths.trust=${value}`), 'DaemonSet');
+      const mounted = pod.containers[0].volumeMounts.some(({ mountPath }) => mountPath === '/opt/trust');
+      const paths = pod.volumes.map(({ hostPath }) => hostPath?.path);
+      return [
+        pod.containers[0].args.filter((one) => one.startsWith('--trust-file')),
+        mounted,
+        paths.includes('/opt/trust'),
+      ];
+    };
+    expect(await trust('/opt/trust')).toEqual([['--trust-file=/opt/trust/trust.yaml'], true, true]);
+    expect(await trust('')).toEqual([[], false, false]);
+  });
+
   test('a webhook is two files and three flags', async () => {
     const values = ['url=https://hooks.example/a?b=c', 'tokenSecret=t', 'caConfigMap=c'];
     const pod = podOf(await template('relet', ...values.map((value) => `controller.webhook.${value}`)), 'Deployment');

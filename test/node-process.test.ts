@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createClusterRig } from './cluster-rig.js';
 import { config, fakeKubelet as fake, isAlive, newPlace, start, status, until, withDir } from './process-rig.js';
+import { testKey } from './rig/signing.js';
 import { relet } from './run-relet.js';
 
 describe('relet kubelet', () => {
@@ -146,5 +147,21 @@ describe('relet kubelet', () => {
     expect(checked.stdout).toContain(`would run: ${fake}`);
     expect(checked.status).toBe(0);
     expect(existsSync(place.dir)).toBe(false);
+  });
+
+  test('--check prints what the trust file of the host requires, or the line that is wrong', async () => {
+    const place = await newPlace();
+    const path = join(place.dir, '../trust.yaml');
+    const check = (...signers: string[]) => {
+      writeFileSync(path, JSON.stringify({ ...trust, signers }, null, 1), { mode: 0o600 });
+      const flags = [`--kubelet-binary=${fake}`, `--dynamic-config-dir=${place.dir}`, `--trust-file=${path}`];
+      return relet(['kubelet', '--check', ...flags]).stdout;
+    };
+    const trust = { apiVersion: 'relet.dev/v1alpha1', kind: 'Trust', pool: 'gpu' };
+    const { line } = testKey();
+    expect(check(`ann ${line}`)).toContain(`trust:    ${path}: pool gpu, 1 of ann\n`);
+    const wrong = check(`ann ${line}`, 'bob');
+    expect(wrong).toContain(`trust:    trust file ${path}, line 7: must be a principal`);
+    expect(wrong).toContain(': no other config is accepted');
   });
 });
