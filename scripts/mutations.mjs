@@ -177,6 +177,42 @@ export const mutations = [
       ),
     ],
   },
+  {
+    name: 'expired-statement-is-accepted',
+    edits: [
+      edit('src/config/signing/decide.ts', 'if (clock.isAfter(notAfter))', 'if (clock.isAfter(notAfter) && false)'),
+    ],
+  },
+  {
+    name: 'accepted-statement-expires',
+    edits: [
+      edit(
+        'src/config/signing/decide.ts',
+        'accepted.find((one) => one.statement === statement)?.at;',
+        'accepted.find(() => false)?.at;',
+      ),
+    ],
+  },
+  {
+    name: 'retry-counts-the-failures-before-it',
+    edits: [
+      edit(
+        'src/rollout/state.ts',
+        'const { outcome: _outcome, endedAt: _endedAt, failedNodes: _failedNodes, ...rest } = one;',
+        'const rest = one;',
+      ),
+    ],
+  },
+  {
+    name: 'new-node-gets-nothing',
+    edits: [
+      edit(
+        'src/rollout/plan.ts',
+        'filter(({ node }) => isOpen || node.claim === undefined);',
+        'filter(({ node }) => isOpen && node.claim !== undefined);',
+      ),
+    ],
+  },
 ];
 
 /** A plugin for esbuild that makes the edits of one mutation. Throws when a text is not there any more. */

@@ -63,6 +63,9 @@ describe('schedules of faults', () => {
     const configs = actions.flatMap((one) => (one.kind === 'roll-out' ? [one.config] : []));
     expect(new Set(configs.map((one) => one.class))).toContain('foreign');
     expect(configs.some((one) => one.isRenewed)).toBe(true);
+    expect(configs.some((one) => one.endsAtMs)).toBe(true);
+    expect(actions.some((one) => one.kind === 'join')).toBe(true);
+    expect(schedules.some((one) => one.isRetried)).toBe(true);
   });
 
   test('two runs with the same seed give the same history, and nothing is taken from the system', async () => {
@@ -84,6 +87,7 @@ describe('schedules of faults', () => {
 
 describe('the model', () => {
   const node = 'node-1';
+  const expired = { name: 's', version: 1, class: 'good', isOverlay: true, endsAtMs: 3000 } as const;
   const base: Entry[] = [
     { atMs: 0, kind: 'agent-up', node },
     { atMs: 0, kind: 'start', node, domain: 'local.test', isWhole: true },
@@ -134,6 +138,17 @@ describe('the model', () => {
       'a start with a config that nobody signed',
       9,
       [...good, { atMs: 40, kind: 'start', node, domain: 'c1-2.foreign.test', isWhole: true }],
+    ],
+    [
+      'a start with a config whose statement had expired when the node got it',
+      9,
+      [
+        { atMs: 1, kind: 'action', action: { atMs: 1, kind: 'roll-out', config: expired, onFailure: 'Halt' } },
+        { atMs: 1, kind: 'config', config: 's-abc', resourceVersion: '8', domain: 's-1.good.test' },
+        { atMs: 5000, kind: 'spec', node, config: 's-abc' },
+        { atMs: 5001, kind: 'read', node, config: 's-abc', status: 200 },
+        { atMs: 5002, kind: 'start', node, domain: 's-1.good.test', isWhole: true },
+      ],
     ],
     ['half a config', 3, [{ atMs: 20, kind: 'start', node, domain: 'c1-1.good.test', isWhole: false }]],
     [

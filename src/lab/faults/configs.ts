@@ -19,6 +19,8 @@ export interface ConfigVersion {
   isOverlay: boolean;
   /** Signed once more: the same text under another statement. */
   isRenewed?: boolean;
+  /** Its statement ends at this time of the simulation. */
+  endsAtMs?: number;
 }
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';

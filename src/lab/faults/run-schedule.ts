@@ -4,14 +4,14 @@
  */
 import { defaultRestartLimit } from '../../agent/sync/change-pace.js';
 import { configLabel, configNamespace, nodeConfigs } from '../../api/node-config.js';
-import { nodeConfigSets } from '../../api/node-config-set.js';
+import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
 import type { KubeObject } from '../../api/object.js';
 import { signaturesAnnotation, statementAnnotation } from '../../api/signing.js';
 import { isForbidden } from '../../api/status.js';
 import type { KubeClient } from '../../kube/client.js';
-import { configMaps, pods } from '../../kube/resource-type.js';
+import { configMaps, nodes, pods } from '../../kube/resource-type.js';
 import { type SimulatedCluster, startCluster } from '../../rehearsal/simulation/cluster.js';
-import { clientAs, nodeUser } from '../../rehearsal/simulation/server.js';
+import { admin, clientAs, nodeUser } from '../../rehearsal/simulation/server.js';
 import { signedAnnotations } from '../../rollout/signed-config.js';
 import {
   behaviourOf,
@@ -61,10 +61,11 @@ export async function runSchedule(
     manifests,
     nodes: schedule.nodes.map((name) => ({
       name,
-      labels: { pool: schedule.inSet.includes(name) ? 'set' : 'by-hand' },
+      labels: labelsOf(name, schedule),
       local: localText,
       kubeletVersion: 'v1.32.1',
       ...(schedule.isSigned && { trustFile }),
+      ...(joinsLater(name, schedule) && { isAbsent: true, isResting: true }),
     })),
     controllers: schedule.controllers,
     lease: { durationMs: 45_000, renewMs: 30_000, retryMs: 15_000 },
@@ -111,13 +112,33 @@ export async function runSchedule(
   heal(cluster);
   history.add({ kind: 'heal' });
   const drainMs = schedule.isDrained ? drainAgainMs : 0;
-  const untilMs = cluster.clock.monotonic() + convergenceMs + drainMs + 2 * schedule.trialMs;
-  do await cluster.clock.advance(checkMs);
-  while (cluster.clock.monotonic() < untilMs && !hasConverged(schedule, history));
+  const { clock } = cluster;
+  const converge = async () => {
+    const untilMs = clock.monotonic() + convergenceMs + drainMs + 2 * schedule.trialMs;
+    do await clock.advance(checkMs);
+    while (clock.monotonic() < untilMs && !hasConverged(schedule, history));
+  };
+  await converge();
+  if (schedule.isRetried && isStalled(history)) {
+    const retry: Action = { atMs: clock.monotonic(), kind: 'retry' };
+    history.add({ kind: 'action', action: retry });
+    await act(cluster, retry, { schedule, spoilt, running, base });
+    await converge();
+  }
   const leaks = await findLeaks(cluster, history);
   history.isOver = true;
   await cluster.server.close();
   return { schedule, history, leaks };
+}
+
+const labelsOf = (node: string, { inSet }: Schedule) => ({ pool: inSet.includes(node) ? 'set' : 'by-hand' });
+
+const joinsLater = (node: string, { actions }: Schedule): boolean =>
+  actions.some((one) => one.kind === 'join' && one.node === node);
+
+function isStalled({ entries }: History): boolean {
+  const set = entries.findLast((entry) => entry.kind === 'set');
+  return set?.kind === 'set' && set.state.startsWith('Stalled ');
 }
 
 interface ActionContext {
@@ -164,6 +185,18 @@ async function act(cluster: SimulatedCluster, action: Action, context: ActionCon
     }
     case 'roll-out':
       return applySet(client, action, context.schedule);
+    case 'join': {
+      const metadata = { name: action.node, labels: labelsOf(action.node, context.schedule) };
+      const status = { nodeInfo: { kubeletVersion: 'v1.32.1' } };
+      await client.create(nodes, {}, { apiVersion: 'v1', kind: 'Node', metadata, status } as KubeObject);
+      return node!.boot();
+    }
+    case 'retry': {
+      const { status } = await client.get<NodeConfigSet>(nodeConfigSets, { name: 'pool' });
+      const request = { action: 'Retry', revision: status?.updateRevision, by: admin };
+      const patch = { status: { rollout: { request } } };
+      return void (await client.patch(nodeConfigSets, { name: 'pool', subresource: 'status' }, patch, { as: 'merge' }));
+    }
     case 'crash-agent':
       return node!.agent.crashIn(action.halfSteps);
     case 'crash-controller':

@@ -11,7 +11,11 @@ export type Operation =
   | { kind: 'edit'; config: ConfigVersion }
   | { kind: 'reset'; node: string }
   /** Creates the NodeConfigSet, or changes its config: a new revision that rolls out. */
-  | { kind: 'roll-out'; config: ConfigVersion; onFailure: 'Halt' | 'Rollback'; expiresAfter?: string };
+  | { kind: 'roll-out'; config: ConfigVersion; onFailure: 'Halt' | 'Rollback'; expiresAfter?: string }
+  /** A new node with the labels of the set. */
+  | { kind: 'join'; node: string }
+  /** A person retries the rollout, which has halted or was rolled back. */
+  | { kind: 'retry' };
 
 export type InjectedFault =
   /** Killed before or after its n-th effect from now: a write to the disk, a request, a start or a stop of the kubelet. */
@@ -56,6 +60,8 @@ export interface Schedule {
   isDrained: boolean;
   /** Every host has a trust file, and most configs are signed. */
   isSigned?: boolean;
+  /** A rollout that is stalled once everything has healed is retried, and must then complete. */
+  isRetried?: boolean;
   controllers: number;
   trialMs: number;
   /** Requests and answers take up to this. */
@@ -65,7 +71,8 @@ export interface Schedule {
   faultsEndMs: number;
 }
 
-export const isFault = ({ kind }: Action): boolean => !['assign', 'create', 'edit', 'reset', 'roll-out'].includes(kind);
+export const isFault = ({ kind }: Action): boolean =>
+  !['assign', 'create', 'edit', 'reset', 'roll-out', 'join', 'retry'].includes(kind);
 
 const warmUpMs = 20_000;
 
@@ -73,7 +80,7 @@ const warmUpMs = 20_000;
 export function makeSchedule(seed: string): Schedule {
   const random = seededRandom(`signatures ${seed}`);
   const schedule = makeUnsigned(seed);
-  return random.chance(0.2) ? signed(random, schedule) : schedule;
+  return random.chance(0.2) ? withTime(seed, signed(random, schedule)) : schedule;
 }
 
 function signed(random: SeededRandom, { actions, faultsEndMs, ...schedule }: Schedule): Schedule {
@@ -88,6 +95,37 @@ function signed(random: SeededRandom, { actions, faultsEndMs, ...schedule }: Sch
     operations.push(config === last.config ? { ...again, config: { ...config, isRenewed: true } } : again);
   const endMs = Math.max(faultsEndMs, operations.at(-1)!.atMs);
   return { ...schedule, isSigned: true, actions: operations.sort(byTime), faultsEndMs: endMs };
+}
+
+/** The statement of a revision may end, before or after nodes have it; a node may join; and a rollout may be retried. */
+function withTime(seed: string, { actions, nodes, inSet, faultsEndMs, ...schedule }: Schedule): Schedule {
+  const random = seededRandom(`time of signatures ${seed}`);
+  const ending = random.pick(actions.flatMap((one) => (one.kind === 'roll-out' ? [one] : [])));
+  const endsAtMs = random.chance(0.5) ? ending.atMs + random.below(3 * schedule.trialMs) - 5000 : undefined;
+  const withEnd = (action: Action): Action =>
+    action.kind === 'roll-out' && action.config.version === ending.config.version && !action.config.isRenewed
+      ? { ...action, config: { ...action.config, ...(endsAtMs && { endsAtMs }) } }
+      : action;
+  const joining = random.chance(0.5) ? [`node-${nodes.length + 1}`] : [];
+  const joinAtMs = ending.atMs + random.below(120_000);
+  const joins = joining.map((node): Action => ({ atMs: joinAtMs, kind: 'join', node }));
+  const all = [...actions.map(withEnd), ...joins].sort(byTime);
+  return {
+    ...schedule,
+    nodes: [...nodes, ...joining],
+    inSet: [...inSet, ...joining],
+    actions: all,
+    isRetried: mustComplete(all),
+    faultsEndMs: Math.max(faultsEndMs, ...joins.map(({ atMs }) => atMs)),
+  };
+}
+
+/** Every node of the set can run the last revision, once nothing is wrong any more. */
+function mustComplete(actions: readonly Action[]): boolean {
+  const last = actions.findLast((one) => one.kind === 'roll-out');
+  if (last?.kind !== 'roll-out' || last.expiresAfter !== undefined || last.config.endsAtMs !== undefined) return false;
+  const isSpoilt = actions.some((one) => one.kind === 'spoil' && one.config === last.config.name);
+  return !isSpoilt && ['good', 'slow'].includes(last.config.class);
 }
 
 /** Nobody has signed some of the configs. */

@@ -10,9 +10,13 @@ import { decideSignature } from '../../config/signing/decide.js';
 import { contentOf, formatStatement } from '../../config/signing/statement.js';
 import { parseTrust } from '../../config/signing/trust.js';
 import { wireString } from '../../config/signing/wire.js';
+import { VirtualClock } from '../../rehearsal/simulation/virtual-clock.js';
 import { type ConfigVersion, textOf } from './configs.js';
 
 const [trusted, foreign] = [keyFrom('trusted'), keyFrom('foreign')];
+
+/** Time of the virtual clock when a schedule starts. */
+const startMs = new VirtualClock().now();
 
 const trust = parseTrust(
   `apiVersion: relet.dev/v1alpha1\nkind: Trust\nsigners:\n  - ann@example.com ssh-ed25519 ${trusted.blob.toString('base64')}\n`,
@@ -31,7 +35,9 @@ export function signedConfig(config: ConfigVersion): SignedConfig | undefined {
   if (config.class === 'unsigned') return undefined;
   const payload = textOf(config);
   const content = contentOf({ data: { kubelet: payload } });
-  const statement = formatStatement({ pools: [], ...serialOf(config), ...content });
+  const { endsAtMs } = config;
+  const until = endsAtMs !== undefined && { notAfter: Math.floor((startMs + endsAtMs) / 1000) };
+  const statement = formatStatement({ pools: [], ...serialOf(config), ...content, ...until });
   return { payload, statement, signatures: [armored(config.class === 'foreign' ? foreign : trusted, statement)] };
 }
 

@@ -1,7 +1,7 @@
 /** Promises for each node once everything has healed: it runs the config that it can run, and reports the one that it runs. */
 import { behaviourOf, classOf, configIn } from '../configs.js';
 import type { Entry, ReportedStatus } from '../history.js';
-import { isFailing } from './observed-node.js';
+import { isFailing, statementEnd } from './observed-node.js';
 import type { Violation } from './violation.js';
 
 /** Final state of a node. */
@@ -58,6 +58,8 @@ export function endOf(node: string, entries: readonly Entry[]): NodeEnd {
   const wanted = config === null ? undefined : config === undefined ? 'local' : newest.get(config);
   const domain = wanted === undefined || wanted === 'local' ? 'local.test' : (domains.get(wanted) ?? '');
   mayHaveFailed ||= usesUpDeadline(node, domain, entries);
+  const hasStarted = entries.some((one) => one.kind === 'start' && one.node === node && one.domain === domain);
+  mayHaveFailed ||= !hasStarted && statementEnd(domain, entries) !== undefined;
   const isSound = (one: string) => !spoilt.has(configIn(one)) && ['good', 'slow', 'local'].includes(classOf(one) ?? '');
   const good = domains.get(end.status?.lastKnownGood ?? '') ?? 'local.test';
   const canRun = [domain, good, 'local.test'].some(isSound);

@@ -41,7 +41,7 @@ function followNode(node: string, schedule: Schedule, entries: readonly Entry[])
   const report: Report = (promise, atMs, what) => violations.push({ promise, atMs, what: `${node}: ${what}` });
   const facts = new ObservedNode(node);
   const checks = [
-    checkStarts(facts, report),
+    checkStarts(facts, entries, report),
     checkRollback(facts, report),
     checkBoots(facts, schedule, report),
     checkReads(facts, report),

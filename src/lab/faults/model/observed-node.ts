@@ -1,5 +1,5 @@
 /** State of one node, as the history shows it so far. Promises about nodes are checked against it, entry by entry. */
-import { classOf, configIn, isRejected } from '../configs.js';
+import { classOf, configIn, domainOf, isRejected } from '../configs.js';
 import type { Entry, ReportedStatus } from '../history.js';
 
 /** No object has this version: run-schedule.ts writes it into the status of a node that lies. */
@@ -11,6 +11,16 @@ export const isFailing = (behaviour: string | undefined) =>
 /** No kubelet is ever active with it. */
 export const neverAnswers = (domain = '') =>
   isRejected(classOf(domain)) || ['crashing', 'unhealthy', 'taken', 'brief'].includes(classOf(domain) ?? '');
+
+/** When a host that has not accepted the config before stops doing so; undefined where that is never, or it was signed once more. */
+export function statementEnd(domain: string, entries: readonly Entry[]): number | undefined {
+  const ends = entries.flatMap((entry) => {
+    if (entry.kind !== 'action' || entry.action.kind !== 'roll-out') return [];
+    const { config } = entry.action;
+    return domainOf(config) === domain ? [config.endsAtMs] : [];
+  });
+  return ends.includes(undefined) ? undefined : ends[0];
+}
 
 export class ObservedNode {
   readonly node: string;

@@ -152,7 +152,8 @@ export function checkSetEnd({ actions, inSet }: Schedule, entries: readonly Entr
     return node?.kind === 'cordon' && node.isCordoned;
   });
   if (cordoned.length > 0) return [`${cordoned.join(', ')}: cordoned in the end`];
-  if (state.startsWith('Stalled ')) return [];
+  const isRetried = entries.some((entry) => entry.kind === 'action' && entry.action.kind === 'retry');
+  if (state.startsWith('Stalled ')) return isRetried ? [`the rollout is ${state} after a retry`] : [];
   const wanted = domainOf(last.config);
   if (failsEverywhere(wanted)) return [`the rollout of ${wanted} is complete, although it fails everywhere`];
   const domains = new Map(entries.flatMap((one) => (one.kind === 'config' ? [[one.config, one.domain] as const] : [])));
