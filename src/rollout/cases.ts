@@ -162,7 +162,7 @@ export class SetCases {
     { at, isDrained }: { at: string; isDrained: boolean },
   ): Promise<Owed | undefined> {
     const one = await this.#case([member]);
-    const added = owedOf(await this.#payload(source), one);
+    const added = await owedOf(await this.#payload(source), one, this.#options.turn);
     const present = isDrained ? undefined : readOwed(member.object?.metadata.annotations?.[owedAnnotation]);
     return withAdded(present, added, { at, isDrained });
   }
@@ -181,7 +181,7 @@ export class SetCases {
     if (known !== undefined) return known;
     const text = 'text' in target ? target.text : await this.#payload(target.source);
     const one = await this.#case([member]);
-    const need = drainNeed(text, one, facts);
+    const need = await drainNeed(text, one, this.#options.turn, facts);
     if (this.#needs.size > 1000) this.#needs.clear();
     if (isCommon) this.#needs.set(key, need);
     return need;

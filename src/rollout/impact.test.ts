@@ -1,8 +1,8 @@
 /** Which changes the set may cause, by its spec. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { SetImpact } from '../api/node-config-set.js';
 import { podFacts } from '../fleet/node-facts.js';
-import { answerFor, drainNeed, type NodeCase, problemOf } from './impact.js';
+import { answerFor, drainNeed, type NodeCase, owedOf, problemOf } from './impact.js';
 
 const node: NodeCase = {
   names: ['node-1', 'node-2'],
@@ -16,8 +16,10 @@ const overlay = `apiVersion: relet.dev/v1alpha1
 kind: KubeletConfigurationOverlay
 config: {topologyManagerPolicy: restricted}
 `;
+const turn = async () => {};
+
 async function problem(accept: SetImpact[], text = overlay, one: NodeCase = node, names = one.names) {
-  const answer = await answerFor({ text, policies: [], accept }, one, async () => {});
+  const answer = await answerFor({ text, policies: [], accept }, one, turn);
   return problemOf([{ names, answer }])?.message;
 }
 
@@ -36,7 +38,7 @@ test('the message about one node does not name it again', async () => {
   expect(await problem(['Drain'], overlay, gpus, [])).toMatch(/^a switch reloads systemd/);
 });
 
-test('whether a node is drained depends on the direction of the change and on what runs there', () => {
+test('whether a node is drained depends on the direction of the change and on what runs there', async () => {
   const lowered = overlay.replace('topologyManagerPolicy: restricted', 'maxPods: 2');
   const raised = overlay.replace('topologyManagerPolicy: restricted', 'maxPods: 200');
   const policy = overlay.replace('topologyManagerPolicy: restricted', 'cpuManagerPolicy: static');
@@ -47,18 +49,27 @@ test('whether a node is drained depends on the direction of the change and on wh
     allocatable: { pods: 110n * 1_000_000_000n, cpu: 4_000_000_000n, memory: 8n * 10n ** 18n },
     pods: Array.from({ length: count }, (_, index) => pod(`web-${index}`)),
   });
-  expect(drainNeed(overlay, node)).toBe('yes');
-  expect(drainNeed(policy, node)).toBe('yes');
-  expect(drainNeed(lowered, node)).toBe('maybe');
-  expect(drainNeed(lowered, node, running(2))).toBe('no');
-  expect(drainNeed(lowered, node, running(3))).toBe('yes');
-  expect(drainNeed(raised, node)).toBe('no');
-  expect(drainNeed(raised, node, running(3))).toBe('no');
-  expect(drainNeed(raised, { ...node, local: undefined })).toBe('maybe');
-  expect(drainNeed(undefined, { ...node, before: policy })).toBe('yes');
+  expect(await drainNeed(overlay, node, turn)).toBe('yes');
+  expect(await drainNeed(policy, node, turn)).toBe('yes');
+  expect(await drainNeed(lowered, node, turn)).toBe('maybe');
+  expect(await drainNeed(lowered, node, turn, running(2))).toBe('no');
+  expect(await drainNeed(lowered, node, turn, running(3))).toBe('yes');
+  expect(await drainNeed(raised, node, turn)).toBe('no');
+  expect(await drainNeed(raised, node, turn, running(3))).toBe('no');
+  expect(await drainNeed(raised, { ...node, local: undefined }, turn)).toBe('maybe');
+  expect(await drainNeed(undefined, { ...node, before: policy }, turn)).toBe('yes');
 });
 
 test('a change that only needs a restart of the kubelet is rolled out whatever the set accepts', async () => {
   const restart = overlay.replace('topologyManagerPolicy: restricted', 'maxPods: 150');
   expect(await problem([], restart)).toBeUndefined();
+});
+
+test.each([
+  ['the need of a drain', drainNeed],
+  ['what is left to do', owedOf],
+])('%s is found in parts, with a turn for others after each text and after the comparison', async (_name, find) => {
+  const turns = vi.fn(async () => {});
+  await find(overlay, { ...node, before: overlay.replace('restricted', 'best-effort') }, turns);
+  expect(turns).toHaveBeenCalledTimes(3);
 });

@@ -159,18 +159,27 @@ function impactProblem(answered: readonly Answered[]): CaseProblem | undefined {
   return { kind: 'impact', message: oneLine(`${where}; ${remedy}`) };
 }
 
-/** Actions left to do on such a node after the change. */
-export function owedOf(text: string | undefined, one: NodeCase): Omit<Owed, 'at'> | undefined {
-  const preview = previewOf(text, one);
+/** Actions left to do on such a node after the change. `turn` as for answerFor. */
+export async function owedOf(
+  text: string | undefined,
+  one: NodeCase,
+  turn: () => Promise<void>,
+): Promise<Omit<Owed, 'at'> | undefined> {
+  const preview = await previewOf(text, one, turn);
   return preview && owedBy(preview);
 }
 
 /** `maybe`: that depends on the pods of the node, or on its local config, which are not known. */
 export type DrainNeed = 'no' | 'maybe' | 'yes';
 
-/** Whether such a node must be empty before the change: by its fields, their direction, and what runs there. */
-export function drainNeed(text: string | undefined, one: NodeCase, facts?: NodeFacts): DrainNeed {
-  const changes = previewOf(text, one, facts)?.changes ?? [];
+/** Whether such a node must be empty before the change: by its fields, their direction, and what runs there. `turn` as for answerFor. */
+export async function drainNeed(
+  text: string | undefined,
+  one: NodeCase,
+  turn: () => Promise<void>,
+  facts?: NodeFacts,
+): Promise<DrainNeed> {
+  const changes = (await previewOf(text, one, turn, facts))?.changes ?? [];
   if (changes.some((change) => isOpen(change, []))) return 'yes';
   return changes.some(({ mayNeed = '' }) => owed.has(mayNeed)) ? 'maybe' : 'no';
 }
@@ -204,10 +213,20 @@ function validationError(text: string, one: NodeCase): string | undefined {
   }
 }
 
-const previewOf = (text: string | undefined, one: NodeCase, facts?: NodeFacts): Preview | undefined => {
+async function previewOf(
+  text: string | undefined,
+  one: NodeCase,
+  turn: () => Promise<void>,
+  facts?: NodeFacts,
+): Promise<Preview | undefined> {
+  for (const payload of [one.before, text]) {
+    if (payload !== undefined) readAhead(payload, minorOf(one));
+    await turn();
+  }
   const compared = comparedOf(text, one);
+  await turn();
   return compared && previewIn(compared, facts);
-};
+}
 
 /** Both sides of a change: as documents or, where the local config is not known, as overlays. */
 type Compared =
