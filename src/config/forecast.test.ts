@@ -1,5 +1,5 @@
 /** Configs that stop a kubelet although they pass validation, and similar ones that do not. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { casesIn, defaulted } from '../../test/config-cases.js';
 import { forecast } from './forecast.js';
 import { type CommandLine, newestMinor, oldestMinor } from './model.js';
@@ -77,4 +77,12 @@ describe('flags change the forecast', () => {
     expect(paths(32, set, flags)).toEqual([]);
     expect(paths(32, set, [])).toEqual(['reservedMemory']);
   });
+});
+
+test('a list of reserved CPUs is cut into its ranges once, however many parts of the forecast ask for them', () => {
+  const cut = vi.spyOn(String.prototype, 'matchAll');
+  onTestFinished(() => cut.mockRestore());
+  const config = defaulted(37, { reservedSystemCPUs: '0-3,8', cpuManagerPolicy: 'static' });
+  expect(forecast(config, { minor: 37, flags: none, host: { cpus: 16, memoryBytes: 2 ** 34 } })).toEqual([]);
+  expect(cut.mock.contexts.filter((one) => String(one) === '0-3,8')).toHaveLength(1);
 });

@@ -29,6 +29,8 @@ export function float(value: number): string {
 
 /** `strconv.Atoi`'s error, or undefined when it would read the text. */
 export function atoiError(text: string): string | undefined {
+  // Nearly all numbers: without a bigint.
+  if (/^[+-]?\d{1,18}$/.test(text)) return undefined;
   if (!/^[+-]?\d+$/.test(text)) return `strconv.Atoi: parsing ${quote(text)}: invalid syntax`;
   const value = BigInt(text.replace(/^\+/, ''));
   return value > 2n ** 63n - 1n || value < -(2n ** 63n)

@@ -64,16 +64,24 @@ function forecastQOSReserved(outlook: Outlook, name: string, value: string): voi
     outlook.stops(path, { why: `${quote(value)} is not a whole percentage`, remedy: 'write 0% to 100%' });
 }
 
+type Ranges = readonly (readonly [from: number, to: number])[];
+
+/** Several themes ask for them, and 100 kB of text are 25,000 ranges: read once for each view. */
+const rangesIn = new WeakMap<ConfigView, Ranges>();
+
 /** Each CPU of reservedSystemCPUs as a range of ids; empty when unset or unreadable, which validation reports. */
-export function reservedCPUs(view: ConfigView): readonly (readonly [from: number, to: number])[] {
+export function reservedCPUs(view: ConfigView): Ranges {
   if (view.minor < 17) return [];
-  return [...view.text('reservedSystemCPUs').matchAll(/(\d+)(?:-(\d+))?/g)].map(([, from, to]) => [
-    Number(from),
-    Number(to ?? from),
-  ]);
+  const known = rangesIn.get(view);
+  if (known !== undefined) return known;
+  const ranges = Array.from(view.text('reservedSystemCPUs').matchAll(/(\d+)(?:-(\d+))?/g), ([, from, to]) => {
+    return [Number(from), Number(to ?? from)] as const;
+  });
+  rangesIn.set(view, ranges);
+  return ranges;
 }
 
-function countCPUs(ranges: readonly (readonly [from: number, to: number])[]): number {
+function countCPUs(ranges: Ranges): number {
   let count = 0;
   let next = 0;
   for (const [from, to] of [...ranges].sort((a, b) => a[0] - b[0])) {
