@@ -16,6 +16,11 @@ const errorsIn = (findings: readonly Finding[]) => findings.filter(({ severity }
 describe('a document with 5,000 mistakes', () => {
   test.each([
     ['keys that cannot be reserved', `kubeReserved:\n${lines((i) => `  k${i}: 1Mi`)}`, 'kubeReserved'],
+    [
+      'items that cannot be enforced',
+      `enforceNodeAllocatable:\n${lines((i) => `- what${i}`)}`,
+      'enforceNodeAllocatable',
+    ],
     ['values of the wrong type', `featureGates:\n${lines((i) => `  K${i}: text`)}`, 'featureGates'],
     ['unknown fields', lines((i) => `unknown${i}: 1`), ''],
     ['duplicate fields in YAML', `maxPods: 1\n${lines(() => 'maxPods: 1')}`, ''],
@@ -27,6 +32,15 @@ describe('a document with 5,000 mistakes', () => {
     const more = count - mostListed;
     const message = `${more} more errors${about && ` about ${about}`} are not listed`;
     expect(errors.filter((error) => error.more !== undefined)).toMatchObject([{ message, more }]);
+  });
+
+  test("the kubelet's message names the first ones and the number of the others, so that it does not grow with the list", () => {
+    const message = (items: number) =>
+      check(configText(`enforceNodeAllocatable: [${Array.from({ length: items }, (_, i) => `what${i}`)}]`), { minor })
+        .message;
+    expect(message(count).match(/option "what/g)).toHaveLength(mostListed);
+    expect(message(count)).toMatch(/, 4900 more errors about enforceNodeAllocatable are not listed\]$/);
+    expect(message(2 * count)).toHaveLength(message(count).length);
   });
 
   test('duplicate fields in JSON are counted', () => {

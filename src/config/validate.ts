@@ -41,7 +41,7 @@ export type Stage = 'accepted' | 'flags' | 'gates' | 'logging' | 'validate' | 'd
 
 export interface Validation {
   stage: Stage;
-  /** The error text as this minor prints it, whole; '' when accepted. */
+  /** The error text as this minor prints it, but for errors beyond the first 100 of a field; '' when accepted. */
   message: string;
   /** Findings of all stages, one for each error, with its path; check() adds line and column. An accepted config may have warnings. */
   findings: Finding[];

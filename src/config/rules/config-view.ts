@@ -3,7 +3,8 @@
 import { tryParseDuration } from '../../go/duration.js';
 import { isObject } from '../../json.js';
 import { gatesIn, isOn, settle } from '../gates.js';
-import { getField, type Host, type KubeletConfig, type Minor, type ValidationContext } from '../model.js';
+import { moreFindings, mostListed } from '../listed.js';
+import { fieldOf, getField, type Host, type KubeletConfig, type Minor, type ValidationContext } from '../model.js';
 import { gatesOfFlags } from './command-line.js';
 
 export interface RuleError {
@@ -13,6 +14,8 @@ export interface RuleError {
   remedy?: string;
   /** The kubelet reports it only when those before it are corrected. */
   isLater?: boolean;
+  /** Stands for so many errors that are not listed. */
+  more?: number;
 }
 
 export const firstOf = (errors: readonly RuleError[]): RuleError[] =>
@@ -23,6 +26,8 @@ export class ConfigView {
   readonly errors: RuleError[] = [];
   readonly minor: Minor;
   readonly host: Host;
+  /** By field, and the error that stands for those beyond the ones that are listed. */
+  private readonly reported = new Map<string, { count: number; others?: RuleError }>();
 
   constructor(
     readonly config: KubeletConfig,
@@ -34,8 +39,22 @@ export class ConfigView {
     this.host = context.host ?? {};
   }
 
+  /** A list of 100 kB can have 10,000 wrong items. The first ones are listed, the others counted. */
   report(path: string, message: string): void {
-    this.errors.push({ path, message });
+    const field = fieldOf(path);
+    const known = this.reported.get(field) ?? { count: 0 };
+    if (known.count === 0) this.reported.set(field, known);
+    if (++known.count <= mostListed) {
+      this.errors.push({ path, message });
+      return;
+    }
+    if (known.others === undefined) {
+      known.others = { path: field, message: '' };
+      this.errors.push(known.others);
+    }
+    const more = known.count - mostListed;
+    known.others.more = more;
+    known.others.message = moreFindings(more, { severity: 'error', source: 'kubelet', path, message }, field).message;
   }
 
   /** For rules of which the kubelet reports only the first error. */
