@@ -38,6 +38,8 @@ export class Scanner {
   private readonly keys: SimpleKey[] = [noKey()];
   private readonly keyByToken = new Map<number, SimpleKey>();
   private ended = false;
+  /** The head has been looked at and is what it will be: only taking it changes that. */
+  private isHeadSettled = false;
 
   constructor(text: string, dialect: Dialect) {
     this.cursor = new Cursor(text);
@@ -45,7 +47,10 @@ export class Scanner {
   }
 
   peek(): Token {
-    while ((this.head === this.queue.length || this.headMayBecomeKey()) && !this.ended) this.fetch();
+    if (!this.isHeadSettled) {
+      while ((this.head === this.queue.length || this.headMayBecomeKey()) && !this.ended) this.fetch();
+      this.isHeadSettled = true;
+    }
     return this.queue[this.head]!;
   }
 
@@ -54,6 +59,7 @@ export class Scanner {
     if (token.type !== 'stream-end') {
       this.head++;
       this.taken++;
+      this.isHeadSettled = false;
       if (this.head > 256) {
         this.queue = this.queue.slice(this.head);
         this.head = 0;

@@ -1,5 +1,5 @@
 /** YAML as Go reads it. What Go answers was taken from the kubelet's own decoder, 1.23.17. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readYaml } from './compose.js';
 import { dialectOf } from './dialect.js';
 import { YamlError } from './tokens.js';
@@ -161,4 +161,16 @@ describe('bombs', () => {
     expect(() => readYaml('- '.repeat(500_000))).toThrow('exceeded max depth');
     expect(readYaml(`${'['.repeat(900)}${']'.repeat(900)}`).value?.kind).toBe('array');
   });
+});
+
+test('whether a token begins a key is looked up for each token, not for each look at it', () => {
+  const look = vi.spyOn(Map.prototype, 'get');
+  onTestFinished(() => look.mockRestore());
+  const lookups = (keys: number) => {
+    look.mockClear();
+    readYaml(`x: {${'a,'.repeat(keys)}}`);
+    return look.mock.calls.filter(([token]) => typeof token === 'number').length;
+  };
+  // Two tokens for each key, and one of them is read before the other is settled.
+  expect(lookups(2000) - lookups(1000)).toBeLessThanOrEqual(3 * 1000);
 });
