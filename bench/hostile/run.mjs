@@ -69,7 +69,8 @@ const merge = (files, text) => {
   const local = files.map((one, index) => ({ path: `/${index}`, text: one, ...(index > 0 && { dropIn: true }) }));
   return relet.mergeOverlay({ minor, local, overlay: text, strict: false });
 };
-const drain = (text, before) => relet.drainNeed(text, { ...alike, local: small, before });
+const drain = (text, before, newSlice) =>
+  relet.drainNeed(text, { ...alike, local: small, before }, async () => newSlice());
 
 /** A name; for a size the work and its arguments; and how many kubelets it asks. */
 const works = [
@@ -118,9 +119,13 @@ const comparisons = [
   ]),
 ];
 
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
 /** CPU time of the main thread, for which all requests wait; of the process on a system that does not report it by thread. */
 function cpuMs() {
   try {
+    // The kernel counts at its ticks, 4 ms apart, and when the thread sleeps.
+    Atomics.wait(pause, 0, 0, 0.1);
     return Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[0]) / 1e6;
   } catch {
     const { user, system } = process.cpuUsage();
