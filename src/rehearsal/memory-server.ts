@@ -15,7 +15,7 @@ import type { Dispatch, Route } from '../memory-api/router.js';
 import { memoryJournal } from '../memory-api/store/journal.js';
 import { RevisionStore } from '../memory-api/store/revision-store.js';
 import { inMemoryTransport } from './simulation/in-memory-transport.js';
-import { applyManifests, groupsOf, type StartServer } from './simulation/server.js';
+import { admin, applyManifests, clientAs, groupsOf, type StartServer } from './simulation/server.js';
 
 export const startMemoryServer: StartServer = async ({ clock, random, manifests }) => {
   const store = new RevisionStore(memoryJournal(), clock);
@@ -38,7 +38,7 @@ export const startMemoryServer: StartServer = async ({ clock, random, manifests 
     const exchange = new InMemoryExchange(request, sink);
     return { answered: answer(exchange, dispatch), disconnect: () => exchange.close() };
   });
-  await applyManifests(manifests, { transport, clock, random });
+  await applyManifests(clientAs(admin, { transport, clock, random }), manifests);
   return {
     store,
     transport,

@@ -1,7 +1,7 @@
 /** The API server of a fault schedule: the lab's own, in memory, with its access rules and admission policies. */
 import { X509Certificate } from 'node:crypto';
 import { inMemoryTransport, type Serve } from '../../rehearsal/simulation/in-memory-transport.js';
-import { applyManifests, groupsOf, type StartServer } from '../../rehearsal/simulation/server.js';
+import { admin, applyManifests, clientAs, groupsOf, type StartServer } from '../../rehearsal/simulation/server.js';
 import { newSigningKey } from '../apiserver/access/json-web-token.js';
 import { createControlPlane } from '../apiserver/apiserver.js';
 import type { Handle } from '../apiserver/handler.js';
@@ -28,7 +28,7 @@ export const startFullServer: StartServer = async ({ clock, random, manifests })
     address: () => '127.0.0.1:6443',
   });
   const transport = inMemoryTransport(servedBy(plane.handle));
-  await applyManifests(manifests, { transport, clock, random });
+  await applyManifests(clientAs(admin, { transport, clock, random }), manifests);
   return { store: plane.store, transport, close: () => plane.close() };
 };
 

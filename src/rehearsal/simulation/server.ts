@@ -50,9 +50,8 @@ export function clientAs(user: string, { transport, clock, random }: ClientParts
   return createClient({ source: () => identity, transport, clock, random, userAgent: 'relet-simulation' });
 }
 
-/** Creates the manifests as the administrator, definitions and the namespace before what needs them. */
-export async function applyManifests(manifests: readonly KubeObject[], parts: ClientParts): Promise<void> {
-  const client = clientAs(admin, parts);
+/** Creates the manifests, definitions and the namespace before what needs them. */
+export async function applyManifests(client: KubeClient, manifests: readonly KubeObject[]): Promise<void> {
   const rank = ({ kind }: KubeObject) => ['Namespace', 'CustomResourceDefinition'].indexOf(kind);
   for (const object of [...manifests].sort((a, b) => rank(b) - rank(a))) {
     const [group, version] = object.apiVersion.includes('/') ? object.apiVersion.split('/') : ['', object.apiVersion];
