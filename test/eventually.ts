@@ -11,6 +11,7 @@ interface Options {
 
 /** Long enough for a busy machine, and shorter than a test's own limit, which could not say what was missing. */
 export const limitMs = 90_000;
+/** Shortest pause between two attempts. After an attempt that took longer, as one that starts a process, the pause is as long. */
 const everyMs = 20;
 
 /** Resolves with the first answer that is not false. An error (a failed expect) counts as false; the last one is reported. */
@@ -47,13 +48,14 @@ export async function eventually<T>(
   const stop = changes?.(() => answers.length === 0 && void attempt());
   try {
     for (const end = Date.now() + limitMs; ; ) {
+      const askedMs = Date.now();
       await attempt();
       if (answers.length > 0) return answers[0]!;
       const why = hopeless?.();
       if (why) throw failure(`will never come true: ${what}: ${why}`);
       if (Date.now() > end) throw failure(`never came true: ${what}`);
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, everyMs);
+        const timer = setTimeout(resolve, Math.max(everyMs, Date.now() - askedMs));
         wake = () => {
           clearTimeout(timer);
           resolve();
