@@ -127,9 +127,20 @@ export async function whileAnswered(
   }
 }
 
+/** The findings in both schemes. A dark page differs only in its colours. */
+export async function axeInLightAndDark(page: Page): Promise<string[]> {
+  // Without transitions from one to the other.
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  const light = await axeFindings(page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  const dark = await axeFindings(page, ['color-contrast']);
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+  return [...light, ...dark];
+}
+
 /** Returns the findings of axe, one line each; by all rules unless some are named. */
 export async function axeFindings(page: Page, rules?: string[]): Promise<string[]> {
-  await page.evaluate(axe.source);
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source);
   const options = rules === undefined ? {} : { runOnly: rules };
   const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as axe.AxeResults;
   return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);

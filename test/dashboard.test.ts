@@ -10,7 +10,7 @@ import { nodeConfigs } from '../src/api/node-config.js';
 import type { KubeClient } from '../src/kube/client.js';
 import { nodes } from '../src/kube/resource-type.js';
 import { clientFor } from './cluster-rig.js';
-import { axeFindings, type Dashboard, DashboardRig, whileAnswered } from './dashboard-rig.js';
+import { axeFindings, axeInLightAndDark, type Dashboard, DashboardRig, whileAnswered } from './dashboard-rig.js';
 import { eventually } from './eventually.js';
 import { sendSignal } from './program.js';
 import { needs } from './programs.js';
@@ -516,7 +516,8 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     await first.context().close();
   });
 
-  const pages = [
+  const hidden = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('header nav'))";
+  const paths = [
     '',
     'nodes/node-1',
     'sets',
@@ -529,32 +530,23 @@ describe.skipIf(isMissing)(`the dashboard in a browser${note}`, () => {
     'nowhere',
   ];
 
-  test.each(['light', 'dark'] as const)('axe finds nothing on any page, %s', async (colorScheme) => {
-    await page.emulateMedia({ colorScheme });
-    for (const path of pages) {
+  test.each(paths)(
+    'on /%s axe finds nothing, and from a phone to a wall nothing is wider than the screen, and the navigation shows all pages',
+    async (path) => {
       await open(path);
-      // The dark page differs only in its colours.
-      expect(await axeFindings(page, colorScheme === 'dark' ? ['color-contrast'] : undefined), path).toEqual([]);
-    }
-  });
-
-  test('from a phone to a wall nothing is wider than the screen, and the navigation shows all pages', async () => {
-    const hidden =
-      "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('header nav'))";
-    try {
-      for (const path of pages) {
-        await open(path);
+      expect(await axeInLightAndDark(page)).toEqual([]);
+      try {
         for (const width of [360, 390, 768, 1280, 1440, 2560]) {
           await page.setViewportSize({ width, height: 740 });
-          expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(width);
-          expect(await page.evaluate(hidden), path).toBe(0);
+          expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+          expect(await page.evaluate(hidden)).toBe(0);
         }
+      } finally {
+        // The tests after this one read what a phone does not show.
+        await page.setViewportSize({ width: 1280, height: 800 });
       }
-    } finally {
-      // The tests after this one read what a phone does not show.
-      await page.setViewportSize({ width: 1280, height: 800 });
-    }
-  });
+    },
+  );
 
   test('the error is on the screen beside the state from 1280 pixels on', async () => {
     const name = 'ip-10-0-0-1.eu-central-1.compute.internal';
