@@ -1,15 +1,15 @@
 /** The manifests of deploy/ as objects, without the Deployment: in the lab the controller is a process, or a part of one. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../api/object.js';
 import { CannotRun } from '../cannot-run.js';
+import { readPlain } from '../config/plain-document.js';
 
 /** Throws CannotRun when the directory is not there. */
 export function readManifests(dir: string): KubeObject[] {
   return manifestsIn(dir)
-    .flatMap((name) => parseAllDocuments(readFileSync(join(dir, name), 'utf8')))
-    .map((document) => document.toJS() as KubeObject)
+    .flatMap((name) => readFileSync(join(dir, name), 'utf8').split(/^---$/m))
+    .flatMap((text) => (readPlain(text) as KubeObject | undefined) ?? [])
     .filter(({ kind }) => kind !== 'Deployment');
 }
 
