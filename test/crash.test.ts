@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { type Choice, choose, previousConfigRecord, type Records, recordsOf } from '../src/agent/choose.js';
 import { childRecord } from '../src/agent/drivers/child.js';
 import { handleRequest, holdRecord, requestRecord, takeRequest } from '../src/agent/requests.js';
@@ -16,6 +16,7 @@ import { sourceOf } from '../src/agent/transitions.js';
 import { forgetFailures, resultsRecord, trialRecord } from '../src/agent/trial/trial.js';
 import { withSignatures } from '../src/agent/validate/signatures.js';
 import type { Validator } from '../src/agent/validate/validate.js';
+import { ConfigError } from '../src/api/config-error.js';
 import { type ExactRef, sameConfig } from '../src/api/config-ref.js';
 import { type Files, removeTree } from '../src/atomic-file.js';
 import { systemClock } from '../src/clock.js';
@@ -60,19 +61,21 @@ const payload = (source: ExactRef) => ({
   annotations: signatures.get(source) ?? {},
   binaryKeys: [],
 });
+/** When configs arrive, and when a node is booted, in UTC seconds. */
+const [arrival, later] = [1_000_000, 2_000_000];
 /** Signed until long before the next boot; the floor of the second is the serial of the first. */
 const [signed, signedNext] = [version('5'), version('6')];
 const ann = testKey();
 const signatures = new Map(
   [signed, signedNext].map((source, index) => {
     const data = { kubelet: bytes(source), beside: 'beside' };
-    const about = { keys: [ann], serial: 101 + index, floor: 100 + index, notAfter: 2000 };
+    const about = { keys: [ann], serial: 101 + index, floor: 100 + index, notAfter: arrival + 1000 };
     return [source, signedAnnotations({ data }, about)];
   }),
 );
 const trust = parseTrust(`apiVersion: relet.dev/v1alpha1\nkind: Trust\nsigners: ["ann ${ann.line}"]\n`, 'trust.yaml');
-/** When configs arrive, and when a node is booted, in UTC seconds. */
-const [arrival, later] = [1000, 1_000_000];
+/** The host after something has happened to it: its clock is set back by years, or its trust file is gone. */
+let trouble: 'clock' | 'trust file' | undefined;
 
 /** Accepts all but c, so that refusals are walked too. */
 const validator: Validator = {
@@ -91,8 +94,10 @@ const bootWith = (state: NodeState, records?: Records): Promise<Choice> =>
       validator: withSignatures(validator, {
         state,
         // The host has a trust file where its records say so.
-        trustFile: trustSource(() => (state.read(signingRecord) ? { trust, writtenMs: 0 } : undefined)),
-        clock: { now: () => (records?.isArriving ? arrival : later) * 1000 },
+        trustFile: trustSource(() =>
+          state.read(signingRecord) && trouble !== 'trust file' ? { trust, writtenMs: 0 } : undefined,
+        ),
+        clock: { now: () => (trouble === 'clock' ? 0 : records?.isArriving ? arrival : later) * 1000 },
         log: silentLog,
       }),
       commandLine: { args: () => [] },
@@ -154,6 +159,22 @@ const provenOnSigningHost = async (state: NodeState) => {
   await arrives(signed)(state);
   transitions.passTrial(state, await choiceOf(state));
 };
+/** The config that arrives cannot be decided about, and the node boots the one that it had. */
+const troubled = (what: typeof trouble, reason: string): Transition => ({
+  given(state) {
+    trouble = undefined;
+    return provenOnSigningHost(state);
+  },
+  async when(state) {
+    trouble = what;
+    await arrives(signedNext)(state).catch((error: unknown) => {
+      if (!(error instanceof ConfigError)) throw error;
+      expect(error.reason).toBe(reason);
+    });
+  },
+  mayRun: [signed],
+  always: (state) => expect(floorOf(state)).toBe(100),
+});
 const floorOf = (state: NodeState) => state.read(signingRecord)?.floor;
 
 const all: Record<string, Transition> = {
@@ -170,6 +191,8 @@ const all: Record<string, Transition> = {
         sameConfig(sourceOf(state.lastKnownGood()), signedNext, 'version') ? 101 : 100,
       ),
   },
+  'a signed config arrives after the clock was set back by years': troubled('clock', 'ClockNotTrusted'),
+  'a signed config arrives after the trust file was removed': troubled('trust file', 'TrustFileUnusable'),
   'an unsigned config arrives on a host that requires signatures': {
     given: provenOnSigningHost,
     when: arrives(a),
@@ -485,6 +508,10 @@ const strays = (disk: SimulatedDisk) =>
   entriesOf(disk)
     .map(([path]) => path)
     .filter((path) => path.includes('tmp_') && !path.startsWith(join(dir, 'store')));
+
+beforeEach(() => {
+  trouble = undefined;
+});
 
 describe('a crash between any two file operations leaves a node that boots', () => {
   test.each(Object.entries(all))('%s', async (_name, transition) => {

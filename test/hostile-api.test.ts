@@ -3,7 +3,7 @@
  * two persons must have signed for its pool. Nothing else is started, at once, after a reboot, or later. The attacks are made in memory,
  * and against a process that reads the trust file from the disk and the configs over TLS.
  */
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { configLabel } from '../src/api/node-config.js';
@@ -12,7 +12,7 @@ import { allowFieldsAnnotation, signaturesAnnotation, skipForecastAnnotation } f
 import { parseTrust } from '../src/config/signing/trust.js';
 import { configMaps } from '../src/kube/resource-type.js';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';
-import { newPlace, withDir } from './process-rig.js';
+import { newPlace, type Started, withDir } from './process-rig.js';
 import { createFlowRig, type FlowRig } from './rig/memory-node.js';
 import { signedAnnotations, testKey, trustSource } from './rig/signing.js';
 
@@ -360,9 +360,20 @@ test('a process on a host with a trust file starts nothing that was not signed f
   }
   expect(starts()).toEqual(before);
 
-  relet.process.kill('SIGKILL');
-  await relet.exit;
-  start();
-  await rig.until('it is up again', () => starts().length > before.length && rig.condition?.reason === last);
-  expect(starts()).toEqual([...before, configOf(2)]);
+  const reboot = async (running: Started) => {
+    running.process.kill('SIGKILL');
+    await running.exit;
+    return start();
+  };
+  const again = await reboot(relet);
+  await rig.until('it is up again', () => starts().length === before.length + 1 && rig.condition?.reason === last);
+  rmSync(trustFile);
+  await host.assign('third', host.signed(3));
+  await rig.until('the trust file is missing', () => rig.condition?.reason === 'TrustFileUnusable');
+  await reboot(again);
+  await rig.until('it is up once more', () => starts().length === before.length + 2);
+  await rig.until('why', () => rig.condition?.reason === 'TrustFileUnusable');
+  const usable = rig.seen?.status.conditions?.find(({ type }) => type === 'TrustFileUsable');
+  expect(usable).toMatchObject({ status: 'False', message: expect.stringContaining('and this host had a trust file') });
+  expect(starts()).toEqual([...before, configOf(2), configOf(2)]);
 });
