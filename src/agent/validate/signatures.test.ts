@@ -194,6 +194,21 @@ describe('a host that gets a trust file', () => {
   });
 });
 
+test('a trust file whose code cannot be loaded, or whose directory cannot be read, does not count as absent', async () => {
+  const host = newHost();
+  host.trust();
+  const unloadable = trustFileOnHost(host.trustFile, realFiles, () => Promise.reject(new Error('no such bundle')));
+  expect(unloadable.read()).toBeUndefined();
+  await unloadable.load();
+  expect(() => unloadable.read()).toThrow('no such bundle');
+  const stat = () => {
+    throw new Error('permission denied');
+  };
+  const hidden = trustFileOnHost(host.trustFile, { ...realFiles, stat }, async () => ({ parseTrust, decideSignature }));
+  await hidden.load();
+  expect(() => hidden.read()).toThrow('permission denied');
+});
+
 test('what is not signed cannot take the place of what was accepted under the same version', async () => {
   const parts = signed(1, {}, { [allowFieldsAnnotation]: 'enableServer' });
   const host = newHost();

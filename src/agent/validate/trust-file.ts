@@ -19,7 +19,7 @@ export interface TrustFile {
 export interface TrustSource {
   /** For messages. */
   readonly path: string;
-  /** Loads the code that read() needs, where there is a file. A file that appears later is seen by the next load(). */
+  /** Loads the code that read() needs, where there is a file. A file that appears later is seen by the next load(). Never rejects. */
   load(): Promise<void>;
   /** Undefined if there is no file. Throws an Error where it cannot be used. */
   read(): TrustFile | undefined;
@@ -31,13 +31,20 @@ export function trustFileOnHost(
   loadCode: () => Promise<SignatureCode>,
 ): TrustSource {
   let code: SignatureCode | undefined;
+  let failure: unknown;
   let known: { text: string; trust: Trust } | undefined;
   return {
     path,
     async load() {
-      if (files.stat(path) !== undefined) code ??= await loadCode();
+      failure = undefined;
+      try {
+        if (files.stat(path) !== undefined) code ??= await loadCode();
+      } catch (error) {
+        failure = error;
+      }
     },
     read() {
+      if (failure !== undefined) throw failure;
       const found = files.stat(path);
       if (found === undefined || code === undefined) return undefined;
       checkOwner(path, files);
