@@ -1,14 +1,13 @@
 /** `relet config` as a user runs it: exit codes, formats, standard input, colours. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { needs } from './programs.js';
 import { executable, relet } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'relet-cli-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = temporaryDir();
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
@@ -486,7 +485,7 @@ describe('relet config merge', () => {
   test('a relative path from standard input counts from the working directory', () => {
     const text = `${header}staticPodPath: manifests\n`;
     const { stdout } = run(['config', 'merge', '-', overlay, '--kubelet-version', '1.32'], text);
-    expect(stdout).toMatch(/^staticPodPath: .*\/relet-cli-[^/]+\/manifests$/m);
+    expect(stdout).toContain(`\nstaticPodPath: ${dir}/manifests\n`);
   });
 
   test('of several errors the first is a whole sentence, and the others are counted', () => {

@@ -3,16 +3,16 @@
  * of the repository, in exactly those files; the copy is built and checked, and must have it.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Lab, startLab } from '../src/lab/index.js';
 import { eventually } from './eventually.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const root = join(import.meta.dirname, '..');
-const copy = mkdtempSync(join(tmpdir(), 'relet-copy-'));
+const copy = temporaryDir();
 const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
 
 /** The content of a new file, or texts with what comes in their place. */
@@ -144,7 +144,6 @@ beforeAll(() => {
   for (const patches of Object.values(changes)) for (const [file, patch] of Object.entries(patches)) apply(file, patch);
   run(process.execPath, 'scripts/build.mjs');
 });
-afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
 describe('CONTRIBUTING.md', () => {
   test.each(Object.keys(changes))('%s: names at most four files, and the change here needs exactly those', (title) => {

@@ -9,7 +9,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { configLabel, type NodeConfig, type NodeConfigObjectStatus, nodeConfigs } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
@@ -20,6 +20,7 @@ import { eventually } from './eventually.js';
 import { fakeKubelet, type Place, type Started, start } from './process-rig.js';
 import { isInHistory, unpackEdition } from './rig/edition.js';
 import { executable } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const commit = 'e8a3436';
 const root = join(import.meta.dirname, '..');
@@ -177,8 +178,7 @@ function onHost(relet: string, dir: string): object {
 }
 
 async function leftBehind(state: State, crd: Crd) {
-  const rootDir = mkdtempSync(join(tmpdir(), 'relet-left-behind-'));
-  onTestFinished(() => rmSync(rootDir, { recursive: true, force: true }));
+  const rootDir = temporaryDir();
   const answered: { user: string; request: string }[] = [];
   const rig = await createClusterRig({
     boot: false,

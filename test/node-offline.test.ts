@@ -1,7 +1,6 @@
 /** Promises that need whole processes: the API gone for a whole run, a service manager around relet, state running out. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDirectory } from '../src/agent/state/directory.js';
@@ -13,13 +12,13 @@ import { clientFor, createClusterRig, type NodeObject, nodeName } from './cluste
 import { eventually } from './eventually.js';
 import { config, newPlace, type Place, start, status, until, withDir } from './process-rig.js';
 import { relet } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const rolledBack = 'rolled back: the kubelet kept crashing with this config, see Kubelet log for details';
 
 describe('the API is gone for a whole run', () => {
   test('X14 relet starts, rolls back and starts again from disk, and the status is right when the API returns', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'relet-offline-'));
-    onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+    const dataDir = temporaryDir();
     const rig = await createClusterRig({ boot: false, server: { dataDir } });
     const place = await newPlace();
     const online = withDir(place, rig);

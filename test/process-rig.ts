@@ -1,6 +1,5 @@
 /** Whole relet processes for tests, each with a directory of its own and a fake kubelet that writes down its starts. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { NodeConfigStatus } from '../src/api/config-ref.js';
@@ -9,6 +8,7 @@ import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 import { type Exit, Program, sendSignal } from './program.js';
 import { executable } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
 export const fakeKubelet = join(import.meta.dirname, 'fake-kubelet.mjs');
 
@@ -36,8 +36,7 @@ export interface Place {
 }
 
 export async function newPlace(): Promise<Place> {
-  const root = mkdtempSync(join(tmpdir(), 'relet-process-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   return { dir: join(root, 'dynamic-config'), port: await freePort() };
 }
 

@@ -4,23 +4,14 @@
  * what does not need the real Node.js.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 import lock from '../scripts/release/runtime.lock.json' with { type: 'json' };
 import { has } from './programs.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const { version } = manifest;
 const release = process.env.RELEASE ?? '';
@@ -37,8 +28,7 @@ function describeWhere(needed: [isThere: boolean, otherwise: string][], what: st
 const isRoot: [boolean, string] = [process.getuid?.() === 0, 'it needs root'];
 const program = (name: string): [boolean, string] => [has(name), `${name} not found`];
 
-const dir = mkdtempSync(join(tmpdir(), 'relet-installed-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = temporaryDir();
 
 const unpack = (name: string, to: string) => {
   mkdirSync(to, { recursive: true });

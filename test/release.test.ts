@@ -11,14 +11,12 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -31,14 +29,14 @@ import { sign } from '../scripts/release/sign.mjs';
 import { embeddedCluster } from './cluster/cluster.js';
 import { readBlocks } from './page-blocks.js';
 import { needs } from './programs.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const root = join(import.meta.dirname, '..');
 const { version } = manifest;
-const dir = mkdtempSync(join(tmpdir(), 'relet-release-'));
+const dir = temporaryDir();
 const out = join(dir, 'release');
 const cache = join(dir, 'cache');
 const lockFile = join(dir, 'lock.json');
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest('hex');
 const artefact = (name: string) => readFileSync(join(out, name));

@@ -1,9 +1,9 @@
 /** `npm run setup` knows every program that a test needs, and where it may not install it names what is skipped. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryDir } from './temporary-dir.js';
 
 const root = join(import.meta.dirname, '..');
 const filesUnder = (top: string, kind: RegExp) =>
@@ -13,8 +13,7 @@ const filesUnder = (top: string, kind: RegExp) =>
 
 /** On a PATH without any program nothing can be installed. */
 function setupWithoutPrograms(): { status: number | null; stdout: string } {
-  const empty = mkdtempSync(join(tmpdir(), 'relet-setup-'));
-  onTestFinished(() => rmSync(empty, { recursive: true, force: true }));
+  const empty = temporaryDir();
   return spawnSync(process.execPath, ['scripts/setup.mjs'], { cwd: root, env: { PATH: empty }, encoding: 'utf8' });
 }
 

@@ -1,13 +1,12 @@
 /** The README's start line, in a copy of the sources: it builds, and brings the system up. */
-import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { Program } from './program.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const root = join(import.meta.dirname, '..');
-const dir = mkdtempSync(join(tmpdir(), 'relet-start-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = temporaryDir();
 
 test('npm start builds and brings the system up; Ctrl-C ends it', async () => {
   for (const name of ['package.json', 'bin', 'deploy', 'scripts', 'src', 'tsconfig.json', 'tsconfig.types.json'])

@@ -1,11 +1,11 @@
 /** The systemd files of deploy/systemd are read by systemd itself, and docs/install.md explains each line that matters. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { needs } from './programs.js';
 import { executable } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const repository = join(import.meta.dirname, '..');
 const read = (name: string) => readFileSync(join(repository, name), 'utf8');
@@ -13,8 +13,7 @@ const systemd = needs('systemd-analyze');
 
 /** Returns the findings of systemd in a unit and its drop-in; a line that it would ignore counts too. */
 function verify(unit: string, dropIn?: string): string {
-  const dir = mkdtempSync(join(tmpdir(), 'relet-units-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = temporaryDir();
   // systemd wants to see the program, which is not installed here. A path in a unit has no space.
   const program = join(dir, 'relet');
   symlinkSync(executable, program);

@@ -1,8 +1,7 @@
 /** Health as the cluster sees it: a Node that was Ready must be Ready again, and an API that the config took away is missed. */
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { trialRecord } from '../src/agent/trial/trial.js';
@@ -12,6 +11,7 @@ import { startApiServer } from '../src/lab/apiserver/apiserver.js';
 import { type ClusterRig, createClusterRig, nodeName } from './cluster-rig.js';
 import { freePort } from './free-port.js';
 import { simpleValidator } from './rig/node.js';
+import { temporaryDir } from './temporary-dir.js';
 
 /** Posts the heartbeat of a kubelet: Ready, in whole seconds, as they are. */
 const heartbeat = (rig: ClusterRig, laterMs = 0) => {
@@ -185,8 +185,7 @@ test('pods that the kubelet turns away during the trial are warnings', async () 
 });
 
 function tempRoot(): string {
-  const root = mkdtempSync(join(tmpdir(), 'relet-trial-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   return root;
 }
 

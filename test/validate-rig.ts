@@ -1,8 +1,5 @@
 /** One validator with a kubelet that answers as a test wants, and a local config of its own. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { divideCommandLine } from '../src/agent/flags.js';
 import { impossibleLockFile, type KubeletProbe } from '../src/agent/validate/steps.js';
 import {
@@ -14,6 +11,7 @@ import {
 import { defaultFieldPolicy } from '../src/config/field-policy.js';
 import { mergeOverlay } from '../src/config/merge.js';
 import { isOverlay } from '../src/config/overlay.js';
+import { temporaryDir } from './temporary-dir.js';
 
 export const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 export const accepts: KubeletProbe = {
@@ -38,12 +36,6 @@ export const silent: KubeletProbe = {
   uuid: () => 'uuid',
 };
 
-export function newDir(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'relet-validate-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
-
 export interface Question {
   config?: string;
   /** Undefined: a host without --config. Default: an empty file. */
@@ -67,7 +59,7 @@ export async function validate(question: Question) {
     parts = {},
   } = question;
   const local = 'local' in question ? question.local : '';
-  const dir = newDir();
+  const dir = temporaryDir();
   const localFiles = local === undefined ? [] : [{ path: '/local', text: header + local }];
   const validator = createValidator({
     commandLine: divideCommandLine(args),

@@ -1,9 +1,8 @@
 /** The last resort, and which choice must prove itself. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { testDocuments } from '../../test/rig/node.js';
+import { temporaryDir } from '../../test/temporary-dir.js';
 import type { ExactRef } from '../api/config-ref.js';
 import { silentLog } from '../log.js';
 import { systemProcesses } from '../proc.js';
@@ -30,8 +29,7 @@ const bytes = new Map([
 ]);
 
 function newMemory(): NodeState {
-  const root = mkdtempSync(join(tmpdir(), 'relet-choose-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   const { state } = openDirectory({ dir: join(root, 'dir'), host: systemProcesses, log: silentLog });
   for (const [source, text] of bytes)
     state.checkpoints.save(source, {

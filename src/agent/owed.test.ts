@@ -1,9 +1,9 @@
 /** Actions left to do on a host after a change, on the whole agent in memory: reported until they are done or dismissed. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createFlowRig, type FlowRig, nodeName as name, sourceNamed } from '../../test/rig/memory-node.js';
+import { temporaryDir } from '../../test/temporary-dir.js';
 import type { ExactRef } from '../api/config-ref.js';
 import { type OwedAction, owedAnnotation } from '../api/node-annotations.js';
 import { nodeConfigs } from '../api/node-config.js';
@@ -154,16 +154,10 @@ const run = commandRunner(process.env);
 const cpu = 'cpu_manager_state';
 const memory = 'memory_manager_state';
 
-function newDir(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'relet-state-files-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
-  return dir;
-}
-
 describe('on the host', () => {
   let root: string;
   beforeEach(() => {
-    root = newDir();
+    root = temporaryDir();
   });
 
   const write = (file: string, text: string) => writeFileSync(join(root, file), text);
@@ -212,7 +206,7 @@ describe('the flow', () => {
   const at = '2026-01-01T00:00:00Z';
 
   function started(owed: { drained?: true; needs?: ('drain' | 'state-file')[] } = { drained: true }) {
-    const dir = newDir();
+    const dir = temporaryDir();
     const state = new NodeState(dir, log);
     state.write(owedRecord, { at, needs: ['state-file'], bootId: 'b', ...owed });
     const calls: string[] = [];

@@ -1,8 +1,8 @@
 /** The log of one kubelet: only its own lines, and none if nothing can be read. */
-import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { createLog } from '../../log.js';
 import { markKubeletLog } from './kubelet-log.js';
 
@@ -11,8 +11,7 @@ const process = { pid: 4711, startedAtMs: 1_700_000_000_900 };
 const failed = (err: string) => `E1116 12:00:00.000000 4711 run.go:72] "command failed" err="${err}"\n`;
 
 function logFile(content: string): string {
-  const root = mkdtempSync(join(tmpdir(), 'relet-kubelet-log-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   writeFileSync(join(root, 'log'), content);
   return join(root, 'log');
 }

@@ -1,12 +1,12 @@
 /** The process driver passes the contract; and what only it promises: environment, orphans by token, signals. */
-import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../../test/eventually.js';
 import { freePort } from '../../../test/free-port.js';
 import { fullFiles } from '../../../test/rig/crash-disk.js';
 import { type Conduct, type DriverRig, testDriver } from '../../../test/rig/driver-contract.js';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { systemClock } from '../../clock.js';
 import { silentLog } from '../../log.js';
@@ -24,8 +24,7 @@ const env = { PATH: process.env.PATH };
 const local = { source: undefined, file: undefined };
 
 function newRoot(): string {
-  const root = mkdtempSync(join(tmpdir(), 'relet-driver-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   return root;
 }
 

@@ -1,8 +1,8 @@
 /** A checkpoint on disk, decoded to the config that a kubelet would run with: U6 of the conformance list. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import type { ExactRef } from '../../api/config-ref.js';
 import { check } from '../../config/check.js';
 import { setDefaults } from '../../config/defaults.js';
@@ -12,8 +12,7 @@ import { silentLog } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
 import { openDirectory } from './directory.js';
 
-const root = mkdtempSync(join(tmpdir(), 'relet-loader-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryDir();
 
 const source: ExactRef = { namespace: 'ns', name: 'n', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
 const apiVersion = 'kubelet.config.k8s.io/v1beta1';

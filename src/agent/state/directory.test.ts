@@ -1,9 +1,9 @@
 /** The files and directories a node keeps, and what may stand in their way: U7 here is 16.9 of the conformance list. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fullFiles } from '../../../test/rig/crash-disk.js';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { createDir, type Files, realFiles, replaceFile } from '../../atomic-file.js';
 import { createLog, silentLog } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
@@ -12,8 +12,7 @@ import { openDirectory } from './directory.js';
 const source = { namespace: 'ns', name: 'n', uid: 'uid', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
 
 function newRoot(): string {
-  const root = mkdtempSync(join(tmpdir(), 'relet-directory-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   return root;
 }
 const open = (dir: string) => openDirectory({ dir, host: systemProcesses, log: silentLog });

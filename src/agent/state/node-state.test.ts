@@ -6,14 +6,13 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import type { ExactRef } from '../../api/config-ref.js';
 import { realFiles } from '../../atomic-file.js';
 import { silentLog } from '../../log.js';
@@ -30,8 +29,7 @@ import type { RecordType } from './json-record.js';
 import { decodeSource, encodeSource, NodeState } from './node-state.js';
 
 const host = systemProcesses;
-const root = mkdtempSync(join(tmpdir(), 'relet-state-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = temporaryDir();
 const newDir = () => join(mkdtempSync(join(root, 'node-')), 'dynamic-config');
 const open = (dir = newDir()) => ({ dir, ...openDirectory({ dir, host, log: silentLog }) });
 const text = (dir: string, name: string) => readFileSync(join(dir, 'meta', name), 'utf8');

@@ -1,17 +1,16 @@
 /** Files that relet reads as root are trusted only by the directories above, their owner, and their type. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, type Stats, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, mkdirSync, rmSync, type Stats, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { type Files, realFiles } from '../../atomic-file.js';
 import { silentLog } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
 import { openDirectory } from './directory.js';
 
 function newRoot(): string {
-  const root = mkdtempSync(join(tmpdir(), 'relet-trust-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   return root;
 }
 

@@ -1,9 +1,7 @@
 /** When a cached validation result is used, and when a config is validated again. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { realFiles } from '../../atomic-file.js';
 import { createLog } from '../../log.js';
 import type { Checkpoint } from '../state/checkpoints.js';
@@ -30,8 +28,7 @@ const candidateOf = (digest = 'd', annotations: Record<string, string> = {}, kub
 
 /** A node that validated once; then a new process on the same disk, with changes. */
 async function validatedOnce(answer: ValidationResult = accepted) {
-  const meta = mkdtempSync(join(tmpdir(), 'relet-validated-'));
-  onTestFinished(() => rmSync(meta, { recursive: true, force: true }));
+  const meta = temporaryDir();
   const process = (changed: Partial<CacheOptions> = {}) => {
     let loads = 0;
     const record = new JsonRecord(validatedRecord, { meta, files: realFiles, log });

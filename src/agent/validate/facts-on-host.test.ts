@@ -1,15 +1,14 @@
 /** Facts of the machine for the forecast: from files, and from what one command on the host prints. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { commandRunner } from '../drivers/command.js';
 import { cgroupsNamedIn, factsOnHost, readFacts } from './facts-on-host.js';
 import { describeMachine } from './host-facts.js';
 
 function hostWith(files: Record<string, string>): string {
-  const root = mkdtempSync(join(tmpdir(), 'relet-host-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(join(root, dirname(path)), { recursive: true });
     writeFileSync(join(root, path), text);

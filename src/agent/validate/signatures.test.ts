@@ -1,10 +1,10 @@
 /** A host with a trust file: configs that are accepted, rejected, or left for later, whatever happens to file, clock and disk. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { testDocuments } from '../../../test/rig/node.js';
 import { signedAnnotations, testKey } from '../../../test/rig/signing.js';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { allowFieldsAnnotation, signaturesAnnotation, statementAnnotation } from '../../api/signing.js';
 import { realFiles } from '../../atomic-file.js';
 import { decideSignature } from '../../config/signing/decide.js';
@@ -31,8 +31,7 @@ const validator: Validator = {
 
 /** A host: its disk, its trust file, its clock, and a boot or an assignment that chooses as the agent does. */
 function newHost() {
-  const root = mkdtempSync(join(tmpdir(), 'relet-signatures-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   mkdirSync(join(root, 'etc'), { mode: 0o755 });
   const trustFile = join(root, 'etc/trust.yaml');
   const open = () => openDirectory({ dir: join(root, 'dir'), host: systemProcesses, log: silentLog, files }).state;

@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { header, newDir, refuses, silent, validate } from '../../../test/validate-rig.js';
+import { temporaryDir } from '../../../test/temporary-dir.js';
+import { header, refuses, silent, validate } from '../../../test/validate-rig.js';
 import { allowFieldsAnnotation, skipForecastAnnotation } from '../../api/signing.js';
 import { defaultFieldPolicy } from '../../config/field-policy.js';
 import { divideCommandLine } from '../flags.js';
@@ -272,7 +273,7 @@ describe.skipIf(!existsSync(kubelet))('a real kubelet (skipped unless KUBEBUILDE
     [`${header}eventRecordQPS: -1\n`, { kind: 'rejected', reason: 'ValidationFailed' }],
     ['{0xdeadbeef}', { kind: 'rejected', reason: 'ParseFailed' }],
   ])('says what it thinks of %j without being started', async (text, expected) => {
-    const dir = newDir();
+    const dir = temporaryDir();
     const file = join(dir, 'kubelet');
     writeFileSync(file, text);
     const args = [`--root-dir=${dir}/root`, `--cert-dir=${dir}/pki`];

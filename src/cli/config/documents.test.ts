@@ -1,12 +1,11 @@
 /** Which configs a file holds, and that places in them are led back to the file. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { readConfigDocument, readConfigDocuments } from './documents.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'relet-documents-'));
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = temporaryDir();
 
 function file(text: string): string {
   const path = join(dir, 'file.yaml');

@@ -1,13 +1,13 @@
 /** The digest of the code of a node: it names the bundles that run there, and nothing else. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import pkg from '../../../package.json' with { type: 'json' };
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { codeDigest, reportedVersion } from './code-digest.js';
 
 function distWith(files: Record<string, string>): string {
-  const dist = mkdtempSync(join(tmpdir(), 'relet-dist-'));
+  const dist = temporaryDir();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(dist, name), text);
   return dist;
 }

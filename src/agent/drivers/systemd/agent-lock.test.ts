@@ -1,14 +1,13 @@
 /** One agent per host. */
-import { mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Program } from '../../../../test/program.js';
+import { temporaryDir } from '../../../../test/temporary-dir.js';
 import { takeAgentLock } from './agent-lock.js';
 
 function newPath(): string {
-  const root = mkdtempSync(join(tmpdir(), 'relet-lock-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   return join(root, 'run', 'agent.sock');
 }
 

@@ -1,12 +1,12 @@
 /** D-Bus: messages in bytes, and a connection to a private dbus-daemon where there is one. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Answer, serve, servePeer } from '../../../../test/dbus-peer.js';
 import { Program } from '../../../../test/program.js';
+import { temporaryDir } from '../../../../test/temporary-dir.js';
 import { CallFailed, DBus } from './dbus.js';
 import { decodeMessage, encodeMessage, type Message, typesIn, variant } from './dbus-message.js';
 
@@ -56,14 +56,8 @@ describe('a message', () => {
   });
 });
 
-function newDir(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'relet-dbus-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
-
 describe('a connection', () => {
-  const socketPath = () => join(newDir(), 'socket');
+  const socketPath = () => join(temporaryDir(), 'socket');
   const peer = (answer: Answer) => servePeer(socketPath(), answer);
   const direct = { isBus: false, onSignal: () => {} };
 
@@ -109,7 +103,7 @@ const hasDaemon = spawnSync('dbus-daemon', ['--version']).status === 0;
 
 describe.skipIf(!hasDaemon)('with a dbus-daemon (skipped where none is installed)', () => {
   const startDaemon = async (): Promise<{ path: string; daemon: Program }> => {
-    const dir = newDir();
+    const dir = temporaryDir();
     const path = join(dir, 'bus');
     const policy =
       '<policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy>';

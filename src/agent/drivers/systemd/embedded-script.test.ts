@@ -1,9 +1,9 @@
 /** The script on the host of an embedded kubelet, run by the shell, with a systemctl that only writes down what it is asked to do. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../../test/temporary-dir.js';
 import { configFile, type Embedding, hostLayout } from './host-layout.js';
 import { hostScript } from './host-scripts.js';
 
@@ -13,8 +13,7 @@ const header = `# relet: config=${config} base=0000000000000000\n# relet: deadli
 const rollback = 'start --no-block relet-rollback@trial.service';
 
 function setUp(program: Embedding['program'] = 'k3s') {
-  const root = mkdtempSync(join(tmpdir(), 'relet-script-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   const layout = hostLayout({ unit: `${program}.service`, dir: '/var/lib/relet', embedding: { program, configDir } });
   const put = (path: string, text: string) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });

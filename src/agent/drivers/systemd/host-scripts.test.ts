@@ -1,9 +1,9 @@
 /** The script on the host, run by the shell, with a systemctl that only writes down what it is asked to do. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../../test/temporary-dir.js';
 import { hostLayout } from './host-layout.js';
 import { hostScript, unitText } from './host-scripts.js';
 import { type ExitRecord, OwnFiles } from './own-files.js';
@@ -13,8 +13,7 @@ const layout = hostLayout({ unit: 'kubelet.service', dir: '/var/lib/relet' });
 const second = 1_000_000;
 
 function setUp() {
-  const root = mkdtempSync(join(tmpdir(), 'relet-script-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   const put = (path: string, text: string) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);

@@ -1,18 +1,9 @@
 /** The script for people on the host, run by the shell, with programs that only write down what they are asked to do. */
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../../test/temporary-dir.js';
 import { hostLayout, lockPath } from './host-layout.js';
 import { OwnFiles } from './own-files.js';
 
@@ -20,8 +11,7 @@ const layout = hostLayout({ unit: 'kubelet.service', dir: '/var/lib/relet' });
 const good = '# relet: config=c0ffee base=b\n[Service]\n';
 
 function setUp() {
-  const root = mkdtempSync(join(tmpdir(), 'relet-tool-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   const put = (path: string, text: string) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);

@@ -1,8 +1,8 @@
 /** Files that relet writes on the host, whatever a ConfigMap has in it. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../../test/temporary-dir.js';
 import { configFile, hostLayout } from './host-layout.js';
 import { OwnFiles } from './own-files.js';
 import { local, renderDropIn } from './unit-text.js';
@@ -12,8 +12,7 @@ const base = { text: '/usr/bin/kubelet $ARGS', digest: 'b'.repeat(16) };
 const counter = { script: layout.script, limit: 3, longRunSeconds: 60 };
 
 function setUp() {
-  const root = mkdtempSync(join(tmpdir(), 'relet-own-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   const own = new OwnFiles(layout, root);
   /** A checkpoint with these files, and its config under `key`. */
   const checkpoint = (files: Record<string, string>, key: string, name = 'good') => {

@@ -1,11 +1,11 @@
 /** The calls to systemd, against a scripted one on its own socket. test/systemd.test.ts has a real one. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { reply, servePeer, signal } from '../../../../test/dbus-peer.js';
 import { ManualClock } from '../../../../test/manual-clock.js';
+import { temporaryDir } from '../../../../test/temporary-dir.js';
 import { PluginFailure, type PluginProgram } from '../../../kube/exec-plugin.js';
 import { silentLog } from '../../../log.js';
 import { systemRandom } from '../../../random.js';
@@ -18,8 +18,7 @@ const job = '/org/freedesktop/systemd1/job/7';
 const jobRemoved = (unit: string, result: string) => signal('JobRemoved', '/', 'uoss', 7, job, unit, result);
 
 async function setUp(answer: (socket: Socket, call: Message, root: string) => void) {
-  const root = mkdtempSync(join(tmpdir(), 'relet-systemd-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryDir();
   mkdirSync(join(root, 'run/systemd'), { recursive: true });
   let last: Socket | undefined;
   await servePeer(join(root, 'run/systemd/private'), (socket, call) => {
