@@ -140,7 +140,8 @@ async function shortenWindow({ status }: NodeConfigSet, seen: Map<string, NodeCo
   await admin.patch(nodeConfigSets, { name: 'all', subresource: 'status' }, patch, { as: 'json' }).catch(() => {});
 }
 
-test('harm in wave 2 halts the rollout with a sentence, whenever the controller is killed', async () => {
+// The controller is killed at each step of the wave.
+test('a config that does harm to pods halts at its wave, with what got worse, on which nodes and by how much', async () => {
   const kills = new Set<string>();
   const step = (wave: number | string | undefined, name: string) => {
     if (Number(wave) !== 2 || kills.has(name)) return;
@@ -165,6 +166,7 @@ test('harm in wave 2 halts the rollout with a sentence, whenever the controller 
   expect([...kills].sort()).toEqual(['Done', 'Observing', 'answered', 'assigned', 'planned', 'requested']);
   expect(status?.waves?.map(({ state }) => state)).toEqual(['Done', 'Rolling', 'Pending']);
   expect(status?.updatedNodes).toBe(4);
+  expect(status?.analyses?.[0]?.canaries).toEqual(['node-2', 'node-3', 'node-4']);
   const sentence =
     'worse: 3 of 3 canaries start pods slower than before (+70 %, median 1 s → 1.7 s); none of 5 controls do';
   const read = (...words: string[]) => runRelet(['rollout', ...words, 'all', '--kubeconfig', lab.kubeconfig]);
