@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { NodeConfig } from '../api/node-config.js';
 import type { NodeConfigSetStatus, WaveStatus } from '../api/node-config-set.js';
-import { expectedMs, observedTrialMs, remainingMs, reportedTrialMs } from './estimate.js';
+import { analysisMs, expectedMs, observedTrialMs, remainingMs, reportedTrialMs } from './estimate.js';
 
 const minutes = (ms: number | undefined) => ms && Math.round(ms / 60_000);
 const trialMs = 600_000;
@@ -50,13 +50,35 @@ test('the first wave shows how long a trial takes', () => {
 
 test('what is left is the rest of the soak and the waves to come', () => {
   const nowMs = Date.parse(at(25));
-  expect(minutes(remainingMs({ status, soaksMs: [0, 600_000, 0], trialMs, nowMs }))).toBe(25);
+  expect(minutes(remainingMs({ status, soaksMs: [0, 600_000, 0], analysisMs: 0, trialMs, nowMs }))).toBe(25);
 });
 
 test('the soak of a wave without nodes, and of the last one, is not waited for', () => {
   const waves = [wave(1, 1, {}), wave(2, 1, {}), wave(3, 8, {})];
-  const left = remainingMs({ status: { ...status, waves }, soaksMs: [0, 600_000, 600_000], trialMs, nowMs: 0 });
+  const soaksMs = [0, 600_000, 600_000];
+  const left = remainingMs({ status: { ...status, waves }, soaksMs, analysisMs: 0, trialMs, nowMs: 0 });
   expect(minutes(left)).toBe(20);
+});
+
+test('the next wave waits for a comparison that is not over before trial and soak; the last wave has none', () => {
+  const waves = [wave(1, 1, {}), wave(2, 2, {})];
+  const left = (analysisMs: number, soak = 0) =>
+    minutes(remainingMs({ status: { ...status, waves }, soaksMs: [soak, 0], analysisMs, trialMs, nowMs: 0 }));
+  expect([left(0), left(300_000), left(1_260_000), left(1_260_000, 1_800_000)]).toEqual([20, 20, 31, 50]);
+  expect(analysisMs({ window: '20m' })).toBe(1_260_000);
+  expect(analysisMs({ onWorse: 'Report' })).toBe(0);
+});
+
+test('of a comparison under way its rest is left', () => {
+  const after: [string, string] = [at(11), at(21)];
+  const waves = [wave(1, 1, { assigned: 1, updated: 1, state: 'Analyzing', endedAt: at(10) }), wave(2, 2, {})];
+  const seen = {
+    ...status,
+    waves,
+    analyses: [{ revision: 'a', attempt: 1, wave: 1, state: 'Observing' as const, after }],
+  };
+  const nowMs = Date.parse(at(14));
+  expect(minutes(remainingMs({ status: seen, soaksMs: [0, 0], analysisMs: 660_000, trialMs, nowMs }))).toBe(17);
 });
 
 test('the longest trial that agents report counts, and what cannot be one does not', () => {

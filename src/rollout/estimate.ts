@@ -7,18 +7,22 @@
  */
 import type { NodeConfig } from '../api/node-config.js';
 import {
+  type AnalysisStrategy,
+  analysisDefaults,
   isEmptyWave,
   type NodeConfigSet,
   type NodeConfigSetStatus,
   ownNodes,
-  type WaveStatus,
 } from '../api/node-config-set.js';
 import { tryParseDuration } from '../go/duration.js';
+import { settlingMs } from './analysis/analysis.js';
 
 export interface WaveWork {
   /** Its own nodes that are not assigned yet. */
   nodes: number;
   soakMs: number;
+  /** From its last node being active until it is compared; trials and soak run meanwhile. */
+  analysisMs?: number;
 }
 
 export interface Pace {
@@ -47,11 +51,12 @@ const restartMs = 5000;
 /** Undefined where a limit of 0 lets nothing happen. */
 export function expectedMs(waves: readonly WaveWork[], { mostInTrial, mostUnavailable, trialMs }: Pace) {
   let sum = 0;
-  for (const { nodes, soakMs } of waves) {
+  for (const { nodes, soakMs, analysisMs = 0 } of waves) {
     if (nodes > 0 && (mostInTrial < 1 || mostUnavailable < 1)) return undefined;
     const trials = Math.ceil(nodes / mostInTrial) * trialMs;
     const restarts = Math.ceil(nodes / mostUnavailable) * restartMs;
-    sum += (nodes === 0 ? 0 : Math.max(trials, restarts + trialMs)) + soakMs;
+    const tried = Math.max(trials, restarts + trialMs) + soakMs;
+    sum += nodes === 0 ? soakMs : Math.max(tried, restarts + analysisMs);
   }
   return sum;
 }
@@ -67,15 +72,19 @@ export interface Remaining {
   status: NodeConfigSetStatus;
   /** Soak of each wave, in order. */
   soaksMs: readonly number[];
+  /** How long the next wave waits for the comparison of one; 0 without. */
+  analysisMs: number;
   trialMs: number;
   nowMs: number;
 }
 
 /** Remaining time of a rollout under way: the rest of the present wave, and the waves after it. */
-export function remainingMs({ status, soaksMs, trialMs, nowMs }: Remaining): number | undefined {
+export function remainingMs({ status, soaksMs, analysisMs, trialMs, nowMs }: Remaining): number | undefined {
   const { waves = [], unavailable, inTrial } = status;
-  const soakOf = (at: number) => (at === waves.length - 1 ? 0 : (soaksMs[at] ?? 0));
-  const left = waves.map((_, at) => leftOf(waves, at, { soakMs: soakOf(at), nowMs }));
+  const left = waves.map((_, at) => {
+    const isLast = at === waves.length - 1;
+    return leftOf(status, at, isLast ? { soakMs: 0, analysisMs: 0 } : { soakMs: soaksMs[at] ?? 0, analysisMs }, nowMs);
+  });
   const hasTrials = (status.inTrialNodes ?? 0) + (status.pendingNodes ?? 0) > 0;
   const toAssign = expectedMs(left, {
     mostInTrial: inTrial?.allowed ?? 1,
@@ -87,14 +96,23 @@ export function remainingMs({ status, soaksMs, trialMs, nowMs }: Remaining): num
 }
 
 function leftOf(
-  waves: readonly WaveStatus[],
+  { waves = [], analyses = [] }: NodeConfigSetStatus,
   at: number,
-  { soakMs, nowMs }: { soakMs: number; nowMs: number },
+  { soakMs, analysisMs }: Required<Omit<WaveWork, 'nodes'>>,
+  nowMs: number,
 ): WaveWork {
   const { assigned, state, endedAt } = waves[at]!;
   if (state === 'Done' || state === 'AwaitingApproval') return { nodes: 0, soakMs: 0 };
   if (state === 'Soaking') return { nodes: 0, soakMs: Math.max(0, Date.parse(endedAt ?? '') + soakMs - nowMs) || 0 };
-  return { nodes: Math.max(0, ownNodes(waves, at) - assigned), soakMs: isEmptyWave(waves, at) ? 0 : soakMs };
+  if (state === 'Analyzing') {
+    const end = analyses.find((one) => one.state === 'Observing')?.after?.[1] ?? '';
+    return { nodes: 0, soakMs: Math.max(0, Date.parse(end) - nowMs) || 0 };
+  }
+  return {
+    nodes: Math.max(0, ownNodes(waves, at) - assigned),
+    soakMs: isEmptyWave(waves, at) ? 0 : soakMs,
+    analysisMs,
+  };
 }
 
 /** Undefined as long as the time of a trial is not known. */
@@ -105,7 +123,14 @@ export function leftMs(
   const trial = observedTrialMs(status) ?? trialMs;
   if (trial === undefined || status.waves === undefined) return undefined;
   const soaksMs = (spec.strategy?.waves ?? []).map(({ soak }) => soakMs(soak));
-  return remainingMs({ status, soaksMs, trialMs: trial, nowMs });
+  return remainingMs({ status, soaksMs, analysisMs: analysisMs(spec.strategy?.analysis), trialMs: trial, nowMs });
 }
 
 export const soakMs = (soak: string | undefined): number => Number((tryParseDuration(soak ?? '') ?? 0n) / 1_000_000n);
+
+/** With Report no wave waits for a comparison. */
+export function analysisMs(strategy: AnalysisStrategy | undefined): number {
+  if (strategy === undefined) return 0;
+  const { window, onWorse } = { ...analysisDefaults, ...strategy };
+  return onWorse === 'Report' ? 0 : settlingMs + soakMs(window);
+}

@@ -21,7 +21,7 @@ import { todoOf } from '../../rollout/batch.js';
 import { SetCases } from '../../rollout/cases.js';
 import type { ClusterNode } from '../../rollout/cluster-node.js';
 import { keptNode, sharedLocals } from '../../rollout/cluster-node.js';
-import { remainingMs, reportedTrialMs, usualTrialMs } from '../../rollout/estimate.js';
+import { analysisMs, remainingMs, reportedTrialMs, usualTrialMs } from '../../rollout/estimate.js';
 import { type ClusterObjects, membersOf } from '../../rollout/members.js';
 import { type Plan, plan, type Stalled } from '../../rollout/plan.js';
 import { desiredRevision, payloadOf, setConfigMap } from '../../rollout/revision.js';
@@ -136,6 +136,7 @@ export async function planSet(
     expectedMs: remainingMs({
       status: statusOf(set, decided, members, rfc3339(nowMs)),
       soaksMs: rules.waves.map(({ soakMs }) => soakMs),
+      analysisMs: analysisMs(set.spec.strategy?.analysis),
       trialMs,
       nowMs,
     }),

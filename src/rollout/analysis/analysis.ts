@@ -50,7 +50,7 @@ export interface AnalysisInput {
 }
 
 /** A restarted kubelet admits its pods again, and caches fill: not compared. */
-const settlingMs = 60_000;
+export const settlingMs = 60_000;
 /** How long after its window a node may answer. */
 const graceMs = 180_000;
 /** How soon a query that failed is sent again. */
