@@ -6,6 +6,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { KubeletUnit, StartedConfig } from '../src/agent/drivers/driver.js';
 import { configLabel } from '../src/api/node-config.js';
 import type { ConfigMap } from '../src/api/object.js';
 import { allowFieldsAnnotation, signaturesAnnotation, skipForecastAnnotation } from '../src/api/signing.js';
@@ -13,7 +14,7 @@ import { parseTrust } from '../src/config/signing/trust.js';
 import { configMaps } from '../src/kube/resource-type.js';
 import { type ClusterRig, createClusterRig } from './cluster-rig.js';
 import { newPlace, type Started, withDir } from './process-rig.js';
-import { createFlowRig, type FlowRig } from './rig/memory-node.js';
+import { createFlowRig, type FlowRig, quietUnit } from './rig/memory-node.js';
 import { signedAnnotations, testKey, trustSource } from './rig/signing.js';
 
 const [ann, anns, bob, cid, eve] = [testKey(), testKey('sk-ssh-ed25519@openssh.com'), testKey(), testKey(), testKey()];
@@ -94,9 +95,10 @@ const configOf = (maxPods: number) =>
   `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: ${maxPods}\n`;
 
 /** A host on which the first config was replaced by the second, and both have passed their trials. */
-async function newHost(): Promise<HostInMemory> {
+async function newHost(unit?: KubeletUnit): Promise<HostInMemory> {
   const host = new HostInMemory(await createFlowRig());
   const { rig } = host;
+  rig.unit = unit;
   rig.boot();
   const start = host.now;
   for (const [name, maxPods] of [
@@ -213,6 +215,20 @@ describe('a host with a trust file', () => {
     expect(rig.starts.slice(3)).toEqual(['second']);
     expect(rig.startedDocuments.slice(3)).toEqual([configOf(2)]);
     expect(host.reason).toBe(reason);
+  });
+
+  test('gives a kubelet in a unit of its own nothing that was not signed for it, neither now nor for its next start', async () => {
+    const given = new Set<string>();
+    const give = async ({ source }: StartedConfig) => void given.add(source?.name ?? 'local');
+    const host = await newHost({ ...quietUnit, stage: give, keep: give });
+    const { rig } = host;
+    await host.assign('evil', host.signed(666, { keys: [eve!] }));
+    await rig.until('it is rejected', () => host.reason === 'SignerNotAllowed');
+    await rig.clock.advance(300_000);
+    await rig.reboot();
+    await rig.clock.advance(300_000);
+    expect([...given]).toEqual(['local', 'first', 'second']);
+    expect(rig.startedDocuments.slice(1)).toEqual([configOf(1), configOf(2), configOf(2)]);
   });
 
   test('starts what it ran before under a version whose content the API server replaces', async () => {
