@@ -1,16 +1,15 @@
 /** `relet demo` shows what relet does, and notices when a step fails. */
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { startRelet } from './program.js';
+import { temporaryDir } from './temporary-dir.js';
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'relet-demo-test-'));
+  dir = temporaryDir();
   mkdirSync(join(dir, 'bin'));
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 /** With its temporary directory in ours, so that what it leaves behind is seen. */
 async function demo(): Promise<{ status: number | null; output: string }> {

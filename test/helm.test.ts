@@ -3,8 +3,7 @@
  * KUBEBUILDER_ASSETS, on a real one. test/charts.test.ts checks what can be checked without Helm.
  */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,6 +17,7 @@ import { type RunningController, startController } from './cluster/controller.js
 import { exists, Scene } from './cluster/scene.js';
 import { readBlocks } from './page-blocks.js';
 import { needs } from './programs.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const deploy = join(import.meta.dirname, '../deploy');
 const chart = (name: 'relet' | 'relet-crds') => join(deploy, 'helm', name);
@@ -26,8 +26,7 @@ const helmHere = needs('helm');
 const helmAndKubectl = needs('helm', 'kubectl');
 const assets = process.env.KUBEBUILDER_ASSETS;
 
-const home = mkdtempSync(join(tmpdir(), 'relet-helm-'));
-afterAll(() => rmSync(home, { recursive: true }));
+const home = temporaryDir();
 const env = { ...process.env, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
 
 /** Without a cluster. */

@@ -3,10 +3,9 @@
  * demand. `npm run build` makes what runs here.
  */
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { KubeObject } from '../src/api/object.js';
@@ -23,8 +22,9 @@ import { Program, startRelet } from './program.js';
 import { needs } from './programs.js';
 import { relet } from './run-relet.js';
 import { answerJson, startScriptedServer } from './scripted-server.js';
+import { temporaryDir } from './temporary-dir.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'relet-hollow-'));
+const dir = temporaryDir();
 let server: ApiServer;
 let admin: KubeClient;
 beforeAll(async () => {
@@ -34,7 +34,6 @@ beforeAll(async () => {
 afterAll(async () => {
   admin.close();
   await server.close();
-  rmSync(dir, { recursive: true });
 });
 
 interface NodeObject extends KubeObject {

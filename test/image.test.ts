@@ -1,13 +1,13 @@
 /** The image: what goes into it is enough, the manifests run it as it says, and it can be built without a container engine. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseDocument } from 'yaml';
 import pkg from '../package.json' with { type: 'json' };
+import { temporaryDir } from './temporary-dir.js';
 
 const repository = join(import.meta.dirname, '..');
 const read = (name: string) => readFileSync(join(repository, name), 'utf8');
@@ -20,8 +20,7 @@ interface Metafile {
   outputs: Record<string, { inputs: Record<string, object> }>;
 }
 
-const dir = mkdtempSync(join(tmpdir(), 'relet-image-test-'));
-afterAll(() => rmSync(dir, { recursive: true }));
+const dir = temporaryDir();
 
 function image(...args: string[]): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(repository, 'scripts/image.mjs'), ...args]);

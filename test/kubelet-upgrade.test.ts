@@ -1,22 +1,21 @@
 /** The kubelet's binary is replaced while a dynamic config runs: the config is validated for the new one before anything is started. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { openDirectory } from '../src/agent/state/directory.js';
 import { silentLog } from '../src/log.js';
 import { systemProcesses } from '../src/proc.js';
 import { sourceOf } from './rig/node.js';
 import { relet } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 let root: string;
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'relet-upgrade-'));
+  root = temporaryDir();
   writeFileSync(join(root, 'kubelet.yaml'), header);
 });
-afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 function remember(assigned: string, lastKnownGood?: string): void {
   const { state, lock } = openDirectory({ dir: join(root, 'dynamic'), host: systemProcesses, log: silentLog });

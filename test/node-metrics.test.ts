@@ -1,7 +1,6 @@
 /** The metrics of a node over TLS: who may read them is what the API server says, which is asked with the node's own credential. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -16,9 +15,10 @@ import { type Cluster, embeddedCluster, realCluster, tokenOf } from './cluster/c
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 import { createAuthority } from './pki.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const assets = process.env.KUBEBUILDER_ASSETS;
-const certDir = mkdtempSync(join(tmpdir(), 'relet-certificates-'));
+const certDir = temporaryDir();
 const stop = new AbortController();
 let cluster: Cluster;
 let port: number;
@@ -44,7 +44,6 @@ beforeAll(async () => {
 afterAll(async () => {
   stop.abort();
   await cluster?.close();
-  rmSync(certDir, { recursive: true });
 });
 
 /** Status code, text, and whom the certificate of the server names. */

@@ -1,12 +1,12 @@
 /** The operator's verbs with real nodes: `relet up`, each node a `relet kubelet` with a hollow kubelet behind it. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runRelet } from './program.js';
 import type { Outcome } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
-const home = mkdtempSync(join(tmpdir(), 'relet-operator-nodes-'));
+const home = temporaryDir();
 const kubeconfig = join(home, '.relet', 'admin.kubeconfig');
 
 const relet = (args: string[], env: Record<string, string> = {}): Promise<Outcome> =>
@@ -25,7 +25,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await relet(['down']);
-  rmSync(home, { recursive: true, force: true });
 });
 
 describe('with real nodes', () => {

@@ -2,8 +2,7 @@
  * The roles that the install page binds are enough for every example of the README: exactly these bindings, a cluster with real
  * nodes, and the commands as the page shows them.
  */
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clusterRoleBindings, roleBindings } from '../src/kube/resource-type.js';
@@ -11,10 +10,11 @@ import { clientFor } from './cluster-rig.js';
 import { readBlocks } from './page-blocks.js';
 import { Program } from './program.js';
 import { executable, type Outcome } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const root = join(import.meta.dirname, '..');
 const page = (name: string) => readFileSync(join(root, name), 'utf8');
-const home = mkdtempSync(join(tmpdir(), 'relet-roles-'));
+const home = temporaryDir();
 const kubeconfig = join(home, '.relet', 'admin.kubeconfig');
 
 /** `relet` is ann, of the group that the page binds; `admin` is who runs the cluster. */
@@ -58,7 +58,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await shell('admin down');
-  rmSync(home, { recursive: true, force: true });
 });
 
 /** In blocks that are run, and in prose; a question is answered with --yes. */

@@ -1,24 +1,14 @@
 /** The package of `npm pack` is complete: it is unpacked in a directory without other files of ours, and brings a system up. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 import { readBlocks } from './page-blocks.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const root = join(import.meta.dirname, '..');
-const dir = mkdtempSync(join(tmpdir(), 'relet-package-'));
+const dir = temporaryDir();
 const unpacked = join(dir, 'lib', 'node_modules', 'relet');
 /** As npm puts a program on the PATH: a symlink into the package. */
 const program = join(dir, 'bin', 'relet');
@@ -38,7 +28,6 @@ beforeAll(() => {
 });
 afterAll(() => {
   relet('down');
-  rmSync(dir, { recursive: true, force: true });
 });
 
 function relet(...args: string[]) {

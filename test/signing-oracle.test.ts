@@ -3,10 +3,9 @@
  * SIGNATURE_RUNS is the number of random cases for each type of key.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { signatureNamespace } from '../src/api/signing.js';
 import { decideSignature } from '../src/config/signing/decide.js';
 import { formatStatement, parseStatement, type Statement } from '../src/config/signing/statement.js';
@@ -14,11 +13,11 @@ import { parseTrust } from '../src/config/signing/trust.js';
 import { type SeededRandom, seededRandom } from '../src/rehearsal/simulation/seeded-random.js';
 import { needs } from './programs.js';
 import { armor, type KeyType, keyTypes, type TestKey, testKey } from './rig/signing.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const runs = Number(process.env.SIGNATURE_RUNS ?? 8);
 const sshKeygen = needs('ssh-keygen');
-const dir = mkdtempSync(join(tmpdir(), 'relet-signing-'));
-afterAll(() => rmSync(dir, { recursive: true }));
+const dir = temporaryDir();
 const now = Math.floor(Date.now() / 1000);
 
 interface Case {

@@ -1,16 +1,6 @@
 /** `relet up` and `relet down` as a person uses them: real processes, killed and started again. */
-import {
-  chownSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { NodeConfig } from '../src/api/node-config.js';
@@ -21,17 +11,17 @@ import { logIn } from './dashboard-client.js';
 import { eventually } from './eventually.js';
 import { type Program, sendSignal, startRelet } from './program.js';
 import type { Outcome } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
 let home: string;
 let dir: string;
 
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'relet-up-'));
+  home = temporaryDir();
   dir = join(home, '.relet');
 });
 afterEach(async () => {
   await relet(['down']);
-  rmSync(home, { recursive: true, force: true });
 });
 
 const user: { uid?: number; gid?: number } = {};

@@ -1,19 +1,18 @@
 /** Mistakes that everybody makes once end with a remedy and exit code 2, and are never called a bug in relet. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runRelet } from './program.js';
 import { executable } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'relet-mistakes-'));
+const dir = temporaryDir();
 const servers: Server[] = [];
 afterAll(() => {
   for (const server of servers) server.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 let webPage: string;

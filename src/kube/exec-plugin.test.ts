@@ -1,14 +1,13 @@
 /** Exec credential plugins, as real scripts: their input, when they run, and errors. */
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/manual-clock.js';
+import { temporaryDir } from '../../test/temporary-dir.js';
 import { createExecPlugin, type ExecPluginOptions } from './exec-plugin.js';
 import type { ExecEntry } from './kubeconfig.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'relet-exec-'));
-afterAll(() => rmSync(dir, { recursive: true }));
+const dir = temporaryDir();
 // A new one for each test: a plugin that is killed may still be writing.
 let runs = '';
 beforeEach(() => {

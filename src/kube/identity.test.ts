@@ -4,9 +4,8 @@
  */
 
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type RequestOptions, request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -20,6 +19,7 @@ import {
   type ScriptedServer,
   startScriptedServer,
 } from '../../test/scripted-server.js';
+import { temporaryDir } from '../../test/temporary-dir.js';
 import { systemClock } from '../clock.js';
 import { readPlain } from '../config/plain-document.js';
 import { createLog, silentLog } from '../log.js';
@@ -29,7 +29,7 @@ import { kubeconfigSource, waitForKubeconfig } from './identity.js';
 import { systemFileReader } from './kubeconfig.js';
 import { nodes } from './resource-type.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'relet-identity-'));
+const dir = temporaryDir();
 const kubectl = needs('kubectl');
 let authority: Authority;
 let alice: Signed;
@@ -50,7 +50,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.close();
-  rmSync(dir, { recursive: true });
 });
 beforeEach(() => {
   server.asked.length = 0;

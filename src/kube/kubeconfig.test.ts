@@ -1,19 +1,18 @@
 /** Reading kubeconfig files: which ones, how they are merged, and errors. Compared with kubectl where it is installed. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import fc from 'fast-check';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { needs } from '../../test/programs.js';
+import { temporaryDir } from '../../test/temporary-dir.js';
 import { readPlain } from '../config/plain-document.js';
 import { inClusterConnection, resolveConnection } from './connection.js';
 import { type Kubeconfig, kubeconfigPaths, loadKubeconfig, systemFileReader } from './kubeconfig.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'relet-kubeconfig-'));
-afterAll(() => rmSync(dir, { recursive: true }));
+const dir = temporaryDir();
 const kubectl = needs('kubectl');
 
 let count = 0;

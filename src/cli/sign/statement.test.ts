@@ -1,15 +1,14 @@
 /** Signing with the ssh-keygen of this machine: what stays when several people sign, and what makes a statement a new one. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { sshSignature } from './ssh-keygen.js';
 import { type Signed, type StatementOptions, sign } from './statement.js';
 
 const hasKeygen = spawnSync('ssh-keygen', ['-?']).error === undefined;
-const dir = mkdtempSync(join(tmpdir(), 'relet-sign-'));
-afterAll(() => rmSync(dir, { recursive: true }));
+const dir = temporaryDir();
 
 const nowMs = Date.parse('2026-11-18T20:00:00Z');
 const now = nowMs / 1000;

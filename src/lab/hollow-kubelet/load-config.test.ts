@@ -2,11 +2,11 @@
  * Validation by the hollow kubelet: started with a lock file that cannot be created, it decodes, validates and exits,
  * as real kubelets did with the recorded documents.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readableOracleCases } from '../../../test/evidence/read.js';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { systemClock } from '../../clock.js';
 import { check } from '../../config/check.js';
 import { systemRandom } from '../../random.js';
@@ -14,8 +14,7 @@ import { runHollowKubelet } from './hollow.js';
 import { createKlog } from './klog.js';
 import { readHollowOptions } from './options.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'relet-load-config-'));
-afterAll(() => rmSync(dir, { recursive: true }));
+const dir = temporaryDir();
 const file = join(dir, 'kubelet.yaml');
 const lock = join(dir, 'no', 'lock');
 const header = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';

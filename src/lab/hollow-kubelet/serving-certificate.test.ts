@@ -1,17 +1,16 @@
 /** The self-signed certificate, read back by Node's own X.509 and used in a real handshake. */
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, get } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { systemClock } from '../../clock.js';
 import { systemRandom } from '../../random.js';
 import { selfSigned, servingCertificate } from './serving-certificate.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'relet-cert-'));
-afterAll(() => rmSync(dir, { recursive: true }));
+const dir = temporaryDir();
 const options = {
   certFile: '',
   keyFile: '',

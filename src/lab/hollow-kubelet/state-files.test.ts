@@ -1,17 +1,16 @@
 /** The state files of the CPU and memory managers: recorded once; a kubelet with another policy does not start. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { recordPolicies } from './state-files.js';
 
 let dir: string;
 let root: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'relet-state-'));
+  dir = temporaryDir();
   root = join(dir, 'root');
 });
-afterEach(() => rmSync(dir, { recursive: true }));
 
 test('the first start records the policies, the next with the same ones passes', () => {
   expect(recordPolicies(root, { cpuManagerPolicy: 'none' })).toBeUndefined();

@@ -1,17 +1,16 @@
 /** Report of `relet up` about a kubelet that does not stay up. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { ManualClock } from '../../../test/manual-clock.js';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { type Crashes, watchCrashes } from './crashes.js';
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'relet-crashes-'));
+  dir = temporaryDir();
   mkdirSync(join(dir, 'meta'));
 });
-afterEach(() => rmSync(dir, { recursive: true }));
 
 const record = (count: number, blame = 'config', at = `2026-11-15T23:33:${10 + count}Z`) =>
   writeFileSync(

@@ -1,14 +1,13 @@
 /** The node proxy with a fake kubelet: TLS with the server's client certificate, streams both ways, errors. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../../test/temporary-dir.js';
 import type { KubeObject } from '../../../api/object.js';
 import type { ApiError } from '../../../api/status.js';
 import { systemClock } from '../../../clock.js';
@@ -23,7 +22,7 @@ let pki: Pki;
 let kubelet: Server;
 let port: number;
 let proxy: NodeProxy;
-const dir = mkdtempSync(join(tmpdir(), 'relet-proxy-'));
+const dir = temporaryDir();
 
 /** Answers with the caller and the request; /stream sends the rest on demand, /cut breaks off in the middle. */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -77,7 +76,6 @@ afterAll(() => {
   proxy.close();
   kubelet.closeAllConnections();
   kubelet.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 function findNode(name: string): KubeObject | undefined {

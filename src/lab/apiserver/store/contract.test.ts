@@ -1,8 +1,6 @@
 /** The contract of the store: the same suite runs in memory and on disk. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../../test/temporary-dir.js';
 import { systemClock } from '../../../clock.js';
 import { memoryJournal } from '../../../memory-api/store/journal.js';
 import { type HistoryLimits, RevisionStore } from '../../../memory-api/store/revision-store.js';
@@ -42,12 +40,11 @@ describe.each(['memory', 'disk'])('store in %s', (kind) => {
     new RevisionStore(kind === 'memory' ? memoryJournal() : await openDiskJournal({ directory }), systemClock, limits);
 
   beforeEach(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'relet-store-'));
+    directory = temporaryDir();
     store = await open();
   });
   afterEach(async () => {
     await store.close();
-    rmSync(directory, { recursive: true });
   });
 
   test('a written object is read back, with the revision it was given', async () => {

@@ -1,8 +1,8 @@
 /** Logs are replaced by snapshots while writes continue; a crash at any point of that loses nothing that was acknowledged. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
+import { temporaryDir } from '../../../../test/temporary-dir.js';
 import { systemClock } from '../../../clock.js';
 import { type Log, silentLog } from '../../../log.js';
 import { RevisionStore } from '../../../memory-api/store/revision-store.js';
@@ -12,9 +12,8 @@ import { openDiskJournal } from './disk-journal.js';
 const pods = { group: '', resource: 'pods' };
 let home: string;
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'relet-shrink-'));
+  home = temporaryDir();
 });
-afterEach(() => rmSync(home, { recursive: true }));
 
 async function open(directory: string, shrinkBytes: number, log: Log = silentLog): Promise<RevisionStore> {
   return new RevisionStore(await openDiskJournal({ directory, shrinkBytes, log }), systemClock);
