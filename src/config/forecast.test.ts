@@ -86,3 +86,14 @@ test('a list of reserved CPUs is cut into its ranges once, however many parts of
   expect(forecast(config, { minor: 37, flags: none, host: { cpus: 16, memoryBytes: 2 ** 34 } })).toEqual([]);
   expect(cut.mock.contexts.filter((one) => String(one) === '0-3,8')).toHaveLength(1);
 });
+
+test('of thousands of mistakes in a field the forecast keeps the first ones and the number of the others', () => {
+  const found = (count: number) => {
+    const kubeReserved = Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, '1Mi']));
+    return forecast(defaulted(37, { kubeReserved }), { minor: 37, flags: none });
+  };
+  expect(found(100).map(({ more }) => more)).toEqual(Array(100).fill(undefined));
+  expect(found(5000)).toHaveLength(101);
+  expect(found(5000).at(-1)).toMatchObject({ path: 'kubeReserved', severity: 'error', more: 4900 });
+  expect(found(10_000)).toHaveLength(101);
+});

@@ -11,7 +11,6 @@ export const mostListed = 100;
 /** Stands for the findings that are not listed, at the place of the first of them. */
 export function moreFindings(more: number, first: Finding, field = ''): Finding {
   const { severity, source, file, line, column } = first;
-  const about = field === '' ? '' : ` about ${field}`;
   return {
     severity,
     source,
@@ -19,9 +18,36 @@ export function moreFindings(more: number, first: Finding, field = ''): Finding 
     ...(file !== undefined && { file }),
     ...(line !== undefined && { line }),
     ...(column !== undefined && { column }),
-    message: `${more} more ${severity}${more === 1 ? '' : 's'}${about} ${more === 1 ? 'is' : 'are'} not listed`,
+    message: sentence(more, severity, field),
     more,
   };
+}
+
+/** `4900 more errors about enforceNodeAllocatable are not listed`. */
+const sentence = (more: number, severity: Finding['severity'], field: string): string =>
+  `${more} more ${severity}${more === 1 ? '' : 's'}${field && ` about ${field}`} ${more === 1 ? 'is' : 'are'} not listed`;
+
+/** Lists the first ones of each field while they are found, so that a list of 10,000 mistakes takes no memory for each. */
+export class FirstOnes<One extends { path: string; message: string; more?: number }> {
+  readonly list: One[] = [];
+  private readonly counts = new Map<string, { count: number; others?: One }>();
+
+  add(one: One, severity: Finding['severity']): void {
+    const field = fieldOf(one.path);
+    const group = `${severity} ${field}`;
+    const known = this.counts.get(group) ?? { count: 0 };
+    if (known.count++ === 0) this.counts.set(group, known);
+    if (known.count <= mostListed) {
+      this.list.push(one);
+      return;
+    }
+    if (known.others === undefined) {
+      known.others = { ...one, path: field };
+      this.list.push(known.others);
+    }
+    known.others.more = known.count - mostListed;
+    known.others.message = sentence(known.others.more, severity, field);
+  }
 }
 
 export function listed(findings: Finding[]): Finding[] {

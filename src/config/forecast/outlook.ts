@@ -1,6 +1,7 @@
 /** Collects the findings of a forecast, in relet's own words: the place, why the kubelet would stop, and what to do. */
 import { type Quantity, readQuantity } from '../../go/quantity.js';
 import { quote } from '../../go/text.js';
+import { FirstOnes } from '../listed.js';
 import type { Finding } from '../model.js';
 import type { ConfigView } from '../rules/config-view.js';
 
@@ -14,14 +15,18 @@ export interface Stop {
 }
 
 export class Outlook {
-  readonly findings: Finding[] = [];
+  private readonly found = new FirstOnes<Finding>();
 
   constructor(readonly view: ConfigView) {}
+
+  get findings(): Finding[] {
+    return this.found.list;
+  }
 
   /** This kubelet would not start. */
   stops(path: string, { why, remedy, says }: Stop): void {
     const quoted = says === undefined ? '' : ` with '${says}'`;
-    this.findings.push({
+    this.add({
       severity: 'error',
       source: 'relet',
       path,
@@ -31,12 +36,12 @@ export class Outlook {
 
   /** This kubelet would start, and a cgroup of the host would get less than it uses now. */
   starves(path: string, { why, remedy }: Pick<Stop, 'why' | 'remedy'>): void {
-    this.findings.push({ severity: 'error', source: 'relet', path, message: `${why}; ${remedy}`, starvesHost: true });
+    this.add({ severity: 'error', source: 'relet', path, message: `${why}; ${remedy}`, starvesHost: true });
   }
 
   /** This kubelet would start, and crash later. */
   crashes(path: string, message: string): void {
-    this.findings.push({ severity: 'error', source: 'relet', path, message });
+    this.add({ severity: 'error', source: 'relet', path, message });
   }
 
   /** The quantity in a text that the kubelet reads only at start; undefined when it cannot, which is reported. */
@@ -49,7 +54,11 @@ export class Outlook {
 
   /** It may not start, or not as meant. */
   warn(path: string, message: string): void {
-    this.findings.push({ severity: 'warning', source: 'relet', path, message });
+    this.add({ severity: 'warning', source: 'relet', path, message });
+  }
+
+  private add(finding: Finding): void {
+    this.found.add(finding, finding.severity);
   }
 }
 

@@ -3,8 +3,8 @@
 import { tryParseDuration } from '../../go/duration.js';
 import { isObject } from '../../json.js';
 import { gatesIn, isOn, settle } from '../gates.js';
-import { moreFindings, mostListed } from '../listed.js';
-import { fieldOf, getField, type Host, type KubeletConfig, type Minor, type ValidationContext } from '../model.js';
+import { FirstOnes } from '../listed.js';
+import { getField, type Host, type KubeletConfig, type Minor, type ValidationContext } from '../model.js';
 import { gatesOfFlags } from './command-line.js';
 
 export interface RuleError {
@@ -23,11 +23,9 @@ export const firstOf = (errors: readonly RuleError[]): RuleError[] =>
 
 /** A config as rules read it, and the errors that they report. What is absent or null reads as Go's zero value, as in the kubelet's own struct. */
 export class ConfigView {
-  readonly errors: RuleError[] = [];
   readonly minor: Minor;
   readonly host: Host;
-  /** By field, and the error that stands for those beyond the ones that are listed. */
-  private readonly reported = new Map<string, { count: number; others?: RuleError }>();
+  private readonly reported = new FirstOnes<RuleError>();
 
   constructor(
     readonly config: KubeletConfig,
@@ -39,27 +37,17 @@ export class ConfigView {
     this.host = context.host ?? {};
   }
 
-  /** A list of 100 kB can have 10,000 wrong items. The first ones are listed, the others counted. */
+  get errors(): readonly RuleError[] {
+    return this.reported.list;
+  }
+
   report(path: string, message: string): void {
-    const field = fieldOf(path);
-    const known = this.reported.get(field) ?? { count: 0 };
-    if (known.count === 0) this.reported.set(field, known);
-    if (++known.count <= mostListed) {
-      this.errors.push({ path, message });
-      return;
-    }
-    if (known.others === undefined) {
-      known.others = { path: field, message: '' };
-      this.errors.push(known.others);
-    }
-    const more = known.count - mostListed;
-    known.others.more = more;
-    known.others.message = moreFindings(more, { severity: 'error', source: 'kubelet', path, message }, field).message;
+    this.reported.add({ path, message }, 'error');
   }
 
   /** For rules of which the kubelet reports only the first error. */
   reportFirst(errors: readonly RuleError[]): void {
-    this.errors.push(...firstOf(errors));
+    this.reported.list.push(...firstOf(errors));
   }
 
   /** Integers may be bigint beyond 2^53; as numbers they are near enough for every bound and printed from `print`. */
