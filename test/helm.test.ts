@@ -30,9 +30,11 @@ const home = temporaryDir();
 const env = { ...process.env, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
 
 /** Without a cluster. */
-async function template(name: 'relet' | 'relet-crds', ...values: string[]): Promise<KubeObject[]> {
+const template = (name: 'relet' | 'relet-crds', ...values: string[]) => templateFor('1.34.0', name, ...values);
+
+async function templateFor(version: string, name: 'relet' | 'relet-crds', ...values: string[]): Promise<KubeObject[]> {
   const set = values.flatMap((value) => ['--set', value]);
-  const args = ['template', name, chart(name), '-n', 'relet-system', '--kube-version', '1.34.0', ...set];
+  const args = ['template', name, chart(name), '-n', 'relet-system', '--kube-version', version, ...set];
   return objectsIn((await run('helm', args, { env })).stdout);
 }
 
@@ -55,7 +57,8 @@ describe.skipIf(helmHere.isMissing)(`what Helm makes of the charts${helmHere.not
       (parse(readFileSync(join(deploy, dir, 'kustomization.yaml'), 'utf8')).resources as string[])
         .flatMap((name) => objectsIn(readFileSync(join(deploy, dir, name), 'utf8')))
         .filter(({ kind }) => kind !== 'Namespace');
-    const rendered = [...(await template('relet')), ...(await template('relet-crds', 'keep=false'))];
+    // A later version has a field that the files for kubectl, which are for all versions, cannot have.
+    const rendered = [...(await templateFor('1.30.0', 'relet')), ...(await template('relet-crds', 'keep=false'))];
     expect(byName(rendered)).toEqual(byName([...applied('.'), ...applied('agent')]));
     const monitored = byName(await template('relet', 'monitoring.monitors=true', 'monitoring.alerts=true'));
     expect(monitored).toMatchObject(byName(applied('monitoring')));
@@ -84,6 +87,16 @@ describe.skipIf(helmHere.isMissing)(`what Helm makes of the charts${helmHere.not
     expect(pod.containers[0].args).toContain('--field-policy=/etc/relet-field-policy/field-policy.yaml');
     expect(pod.containers[0].volumeMounts.map(({ mountPath }) => mountPath)).toContain('/etc/eks');
     expect(pod.volumes.map(({ hostPath }) => hostPath?.path)).toContain('/etc/eks');
+  });
+
+  test('the cgroups of the host are mounted read-only with all that is mounted below them, where the API has that', async () => {
+    const mountFor = async (version: string) =>
+      podOf(await templateFor(version, 'relet'), 'DaemonSet').containers[0].volumeMounts.find(
+        ({ mountPath }) => mountPath === '/host/cgroup',
+      );
+    const mount = { name: 'cgroup', mountPath: '/host/cgroup', readOnly: true };
+    expect(await mountFor('1.30.14')).toEqual(mount);
+    expect(await mountFor('1.31.0')).toEqual({ ...mount, recursiveReadOnly: 'IfPossible' });
   });
 
   test('the directory of the trust file is one of the host, or is not mounted', async () => {
