@@ -24,6 +24,12 @@ function node(revision?: string, change: Partial<ConfiguredNode> = {}): Configur
   });
 }
 
+/** A node that a set gave a config and let go. */
+function letGo(revision: string, configSource = source(revision)): ConfiguredNode {
+  const { claim } = node(revision);
+  return node(undefined, { configSource, claim: { ...claim!, set: 'deleted', released: true } });
+}
+
 function set(status: NodeConfigSetStatus, spec: Partial<NodeConfigSetSpec> = {}): NodeConfigSet {
   return {
     apiVersion: 'relet.dev/v1alpha1',
@@ -50,6 +56,8 @@ describe('in the middle of a rollout', () => {
       node(undefined, { configSource: source('x') }),
       false,
     ],
+    ['still has the config of a set that was deleted, which let it go', letGo('x'), true],
+    ['was let go by a set, and assigned another config by a person', letGo('x', source('y')), false],
   ])('a node that %s', (_what, one, expected) => {
     expect(isOutdated(rolling, one)).toBe(expected);
   });

@@ -5,7 +5,7 @@
  *   the revision that is rolled out          also on nodes that have not got it yet, are excluded, or wait for a wave
  *   after abort, undo or a rollback          the one before; without one, any but the rejected one
  */
-import { refOf } from '../api/config-ref.js';
+import { refOf, sameConfig } from '../api/config-ref.js';
 import { selectsLabels } from '../api/label-selector.js';
 import { type NodeConfigSet, type NodeConfigSetSpec, specDefaults, updateLabel } from '../api/node-config-set.js';
 import { type ConfiguredNode, membershipOf } from '../fleet/configured-node.js';
@@ -19,11 +19,17 @@ export function outdatedBy(sets: Iterable<NodeConfigSet>): (node: TargetNode) =>
   return (node) => {
     const membership = membershipOf(node);
     // Assigned by a person: no set changes it.
-    if (membership === undefined ? refOf(node.configSource) !== undefined : membership.isTaken) return false;
+    if (membership === undefined ? isByHand(node) : membership.isTaken) return false;
     const claimed = membership?.claim;
     const set = claimed ? byName.get(claimed.set) : live.find(({ spec }) => selectsLabels(spec.selector, node.labels));
     return set !== undefined && isOutdated(set, node, claimed?.revision);
   };
+}
+
+/** As the controller: what a set assigned before it let the node go is for the next set to change. */
+function isByHand({ claim, configSource }: TargetNode): boolean {
+  const assigned = refOf(configSource);
+  return assigned !== undefined && !(claim !== undefined && sameConfig(assigned, claim.source, 'name'));
 }
 
 /** The same for sets that change: computed again only when a part of them changes that the answers depend on. */
