@@ -69,7 +69,22 @@ test('the next wave waits for a comparison that is not over before trial and soa
   expect(analysisMs({ onWorse: 'Report' })).toBe(0);
 });
 
-test('of a comparison under way its rest is left', () => {
+test('a wave whose nodes are all assigned still waits for its comparison, also while it soaks', () => {
+  const left = (first: Partial<WaveStatus>, more: Partial<NodeConfigSetStatus>, soak: number, minute: number) => {
+    const waves = [wave(1, 1, { assigned: 1, ...first }), wave(2, 2, {})];
+    const seen = { ...status, waves, inTrialNodes: 0, pendingNodes: 0, ...more };
+    const nowMs = Date.parse(at(minute));
+    return minutes(remainingMs({ status: seen, soaksMs: [soak, 0], analysisMs: 1_260_000, trialMs, nowMs }));
+  };
+  expect(left({ state: 'Rolling' }, {}, 0, 1)).toBe(31);
+  const soaking = { updated: 1, state: 'Soaking' as const, endedAt: at(10) };
+  const after: [string, string] = [at(1), at(21)];
+  const analyses = [{ revision: 'a', attempt: 1, wave: 1, state: 'Observing' as const, after }];
+  expect(left(soaking, { analyses }, 300_000, 12)).toBe(19);
+  expect(left(soaking, { analyses }, 1_800_000, 12)).toBe(38);
+});
+
+test('a comparison under way counts with the rest of its window', () => {
   const after: [string, string] = [at(11), at(21)];
   const waves = [wave(1, 1, { assigned: 1, updated: 1, state: 'Analyzing', endedAt: at(10) }), wave(2, 2, {})];
   const seen = {

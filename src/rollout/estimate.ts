@@ -56,7 +56,7 @@ export function expectedMs(waves: readonly WaveWork[], { mostInTrial, mostUnavai
     const trials = Math.ceil(nodes / mostInTrial) * trialMs;
     const restarts = Math.ceil(nodes / mostUnavailable) * restartMs;
     const tried = Math.max(trials, restarts + trialMs) + soakMs;
-    sum += nodes === 0 ? soakMs : Math.max(tried, restarts + analysisMs);
+    sum += nodes === 0 ? Math.max(soakMs, analysisMs) : Math.max(tried, restarts + analysisMs);
   }
   return sum;
 }
@@ -101,17 +101,18 @@ function leftOf(
   { soakMs, analysisMs }: Required<Omit<WaveWork, 'nodes'>>,
   nowMs: number,
 ): WaveWork {
-  const { assigned, state, endedAt } = waves[at]!;
+  const { wave, assigned, state, endedAt } = waves[at]!;
   if (state === 'Done' || state === 'AwaitingApproval') return { nodes: 0, soakMs: 0 };
-  if (state === 'Soaking') return { nodes: 0, soakMs: Math.max(0, Date.parse(endedAt ?? '') + soakMs - nowMs) || 0 };
-  if (state === 'Analyzing') {
-    const end = analyses.find((one) => one.state === 'Observing')?.after?.[1] ?? '';
-    return { nodes: 0, soakMs: Math.max(0, Date.parse(end) - nowMs) || 0 };
-  }
+  const until = (ms: number) => Math.max(0, ms - nowMs) || 0;
+  const observing = analyses.find((one) => one.state === 'Observing' && one.wave === wave);
+  const compared = observing && analysisMs > 0 ? until(Date.parse(observing.after?.[1] ?? '')) : undefined;
+  if (state === 'Soaking')
+    return { nodes: 0, soakMs: until(Date.parse(endedAt ?? '') + soakMs), analysisMs: compared ?? 0 };
+  if (state === 'Analyzing') return { nodes: 0, soakMs: 0, analysisMs: compared ?? 0 };
   return {
     nodes: Math.max(0, ownNodes(waves, at) - assigned),
     soakMs: isEmptyWave(waves, at) ? 0 : soakMs,
-    analysisMs,
+    analysisMs: compared ?? analysisMs,
   };
 }
 
