@@ -200,6 +200,9 @@ test('a trust file whose code cannot be loaded, or whose directory cannot be rea
   expect(unloadable.read()).toBeUndefined();
   await unloadable.load();
   expect(() => unloadable.read()).toThrow('no such bundle');
+  const again = unloadable.load();
+  expect(() => unloadable.read()).toThrow('no such bundle');
+  await again;
   const stat = () => {
     throw new Error('permission denied');
   };

@@ -36,9 +36,10 @@ export function trustFileOnHost(
   return {
     path,
     async load() {
-      failure = undefined;
+      if (code !== undefined) return;
       try {
-        if (files.stat(path) !== undefined) code ??= await loadCode();
+        if (files.stat(path) !== undefined) code = await loadCode();
+        failure = undefined;
       } catch (error) {
         failure = error;
       }

@@ -22,7 +22,7 @@ export function codeDigest(dist = join(dirname(reletExecutable()), '../dist')): 
   }
 }
 
-/** In parts: whole files, two megabytes of them, would leave holes in the memory of a process that stays for months. */
+/** Hashes the file in parts: buffers of whole files, 2 MB in all, would fragment the memory of a long-running agent. */
 function update(hash: Hash, path: string): void {
   const part = Buffer.allocUnsafeSlow(64 * 1024);
   const file = openSync(path, 'r');

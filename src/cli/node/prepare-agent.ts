@@ -80,6 +80,12 @@ export interface PreparedAgent<D extends KubeletDriver> extends AgentOptions {
   trustFile: TrustSource;
 }
 
+const loadSignatureCode = () =>
+  import('./signature-code.js').catch((cause: unknown) => {
+    const message = 'relet is not installed completely: its code that verifies signatures is missing';
+    throw new Error(`${message}; install the whole package`, { cause });
+  });
+
 export function prepareAgent<D extends KubeletDriver>(input: AgentInput<D>): PreparedAgent<D> {
   const { divided, command, run, runPlugin, hostFiles, kubeconfig, nodeName, driver, state, policy, log } = input;
   const { embedding, detach = false } = input;
@@ -87,7 +93,7 @@ export function prepareAgent<D extends KubeletDriver>(input: AgentInput<D>): Pre
   const asked = embedding !== undefined && !/kubelet$/.test(command[0] ?? '') ? undefined : command;
   const { options } = divided;
   const clock = systemClock;
-  const trustFile = trustFileOnHost(options.trustFile, realFiles, () => import('./signature-code.js'));
+  const trustFile = trustFileOnHost(options.trustFile, realFiles, loadSignatureCode);
   const connection = new NodeConnection({
     kubeconfig: kubeconfig ? resolve(kubeconfig) : '',
     hostnameOverride: nodeName,
@@ -236,7 +242,7 @@ export interface LifeOptions {
 export async function live(parts: PreparedAgent<KubeletDriver>, options: LifeOptions): Promise<number> {
   const { divided, connection, clock, log, state, reporter, trustFile } = parts;
   const { signals, stop = new AbortController(), onSignal } = options;
-  // Before the first report, and so that no change of a host with a trust file waits for it.
+  // Loaded before the first report, so that no config change has to wait for it.
   await trustFile.load();
   const agent = createAgent(parts);
   reporter.listen(createSpareMemory());

@@ -19,7 +19,7 @@ export function createSpareMemory(): () => void {
     collect();
     if (isMore) spare();
   };
-  // On a busy machine a change takes longer than this: what has happened meanwhile is followed by one more collection.
+  // On a busy machine a change takes longer than this: events until then cause one more collection.
   const spare = () => {
     if (state === 'nothing') setTimeout(give, afterMs).unref();
     state = state === 'nothing' ? 'due' : 'more';
