@@ -18,18 +18,20 @@ export function outdatedBy(sets: Iterable<NodeConfigSet>): (node: TargetNode) =>
   const byName = new Map(live.map((set) => [set.metadata.name, set]));
   return (node) => {
     const membership = membershipOf(node);
-    // Assigned by a person: no set changes it.
-    if (membership === undefined ? isByHand(node) : membership.isTaken) return false;
+    // No set changes it.
+    if (isByHand(node) || membership?.isTaken) return false;
     const claimed = membership?.claim;
     const set = claimed ? byName.get(claimed.set) : live.find(({ spec }) => selectsLabels(spec.selector, node.labels));
     return set !== undefined && isOutdated(set, node, claimed?.revision);
   };
 }
 
-/** As the controller: what a set assigned before it let the node go is for the next set to change. */
-function isByHand({ claim, configSource }: TargetNode): boolean {
-  const assigned = refOf(configSource);
-  return assigned !== undefined && !(claim !== undefined && sameConfig(assigned, claim.source, 'name'));
+/** A person assigned its config. As the controller: what a set assigned before it let the node go is for the next set to change. */
+export function isByHand(node: TargetNode): boolean {
+  const { claim } = node;
+  const assigned = refOf(node.configSource);
+  if (assigned === undefined || membershipOf(node) !== undefined) return false;
+  return !(claim !== undefined && sameConfig(assigned, claim.source, 'name'));
 }
 
 /** The same for sets that change: computed again only when a part of them changes that the answers depend on. */

@@ -7,6 +7,7 @@ import type { NodeConfigSet } from '../../api/node-config-set.js';
 import { selectorText } from '../../api/selector-object.js';
 import { CannotRun } from '../../cannot-run.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
+import { isByHand } from '../../rollout/target.js';
 import { type ChangeOptions, isDryRun } from '../change/change.js';
 import { confirm } from '../change/change-to.js';
 import { markNode } from '../change/mark-node.js';
@@ -78,13 +79,14 @@ export function adoptable(
     const membership = membershipOf(node);
     return membership?.claim.set === set && !membership.isTaken;
   };
-  const isByHand = (node: ConfiguredNode) => membershipOf(node) === undefined && node.configSource !== undefined;
   return selected.filter((node) => (names.length > 0 ? names.includes(node.name) && !isOwn(node) : isByHand(node)));
 }
 
 function whose(node: ConfiguredNode): string {
   const membership = membershipOf(node);
   const source = formatRef(refOf(node.configSource), 'short');
+  const isLetGo = node.claim?.released && refOf(node.configSource) !== undefined && !isByHand(node);
+  if (isLetGo) return `let go by the set ${node.claim?.set}, assigned ${source}`;
   if (membership === undefined) return `assigned ${source} by hand`;
   return membership.isTaken
     ? `taken from the set ${membership.claim.set}, assigned ${source}`
