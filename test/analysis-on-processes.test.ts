@@ -69,6 +69,8 @@ interface Listener {
   onNode?(node: NodeConfig): void;
   /** Called, perhaps again and again, before the window of an analysis begins. */
   beforeWindow?(): Promise<void>;
+  /** Windows that were over before all nodes were asked. */
+  missed?: number;
 }
 
 /** Applies the set and resolves with it when its rollout has ended. */
@@ -121,8 +123,8 @@ async function rollOut(maxPods: number, waves: (number | string)[], listener: Li
   }).finally(() => over.abort());
 }
 
-/** The window after the change begins now and lasts two seconds; again, where it was over before all nodes were asked. */
-async function shortenWindow({ status }: NodeConfigSet, seen: Map<string, NodeConfig>, { beforeWindow }: Listener) {
+/** The window after the change begins now and ends within seconds; again, and longer, where it was over before all nodes were asked. */
+async function shortenWindow({ status }: NodeConfigSet, seen: Map<string, NodeConfig>, listener: Listener) {
   const [analysis] = status?.analyses ?? [];
   const { state, after, canaries = [], controls = [] } = analysis ?? {};
   if (state !== 'Observing' || after === undefined) return;
@@ -130,11 +132,13 @@ async function shortenWindow({ status }: NodeConfigSet, seen: Map<string, NodeCo
   const isAsked = (name: string) => observeRequestOf(seen.get(name)!)?.after[1] === after[1];
   const isMissed = endMs < Date.now() && ![...canaries, ...controls].every(isAsked);
   if (endMs < Date.now() + 60_000 && !isMissed) return;
-  await beforeWindow?.();
+  if (isMissed) listener.missed = (listener.missed ?? 0) + 1;
+  const lengthMs = Math.min(24_000, 3000 * 2 ** (listener.missed ?? 0));
+  await listener.beforeWindow?.();
   const now = Date.now();
   const patch = [
     { op: 'test', path: '/status/analyses/0/after', value: after },
-    { op: 'replace', path: '/status/analyses/0/after', value: [rfc3339(now), rfc3339(now + 2000)] },
+    { op: 'replace', path: '/status/analyses/0/after', value: [rfc3339(now), rfc3339(now + lengthMs)] },
   ];
   // Rejected when the controller has written meanwhile: then its change is seen next.
   await admin.patch(nodeConfigSets, { name: 'all', subresource: 'status' }, patch, { as: 'json' }).catch(() => {});

@@ -131,11 +131,13 @@ export async function whileAnswered(
 export async function axeInLightAndDark(page: Page): Promise<string[]> {
   // Without transitions from one to the other.
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-  const light = await axeFindings(page);
-  await page.emulateMedia({ colorScheme: 'dark' });
-  const dark = await axeFindings(page, ['color-contrast']);
-  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
-  return [...light, ...dark];
+  try {
+    const light = await axeFindings(page);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    return [...light, ...(await axeFindings(page, ['color-contrast']))];
+  } finally {
+    await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+  }
 }
 
 /** Returns the findings of axe, one line each; by all rules unless some are named. */

@@ -284,8 +284,9 @@ describe.skipIf(isMissing)(`sets in the dashboard${note}`, () => {
       if (path.endsWith('config')) await editor().waitFor();
       expect(await axeInLightAndDark(page)).toEqual([]);
       await page.setViewportSize({ width: 360, height: 740 });
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+      const width = await page.evaluate('document.documentElement.scrollWidth');
       await page.setViewportSize({ width: 1280, height: 800 });
+      expect(width).toBe(360);
     },
   );
 

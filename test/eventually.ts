@@ -11,7 +11,7 @@ interface Options {
 
 /** Long enough for a busy machine, and shorter than a test's own limit, which could not say what was missing. */
 export const limitMs = 90_000;
-/** Shortest pause between two attempts. After an attempt that took longer, as one that starts a process, the pause is as long. */
+/** Shortest pause between two attempts. After an attempt that took longer, as one that starts a process, the pause is as long, at most a second. */
 const everyMs = 20;
 
 /** Resolves with the first answer that is not false. An error (a failed expect) counts as false; the last one is reported. */
@@ -55,7 +55,7 @@ export async function eventually<T>(
       if (why) throw failure(`will never come true: ${what}: ${why}`);
       if (Date.now() > end) throw failure(`never came true: ${what}`);
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.max(everyMs, Date.now() - askedMs));
+        const timer = setTimeout(resolve, Math.min(1000, Math.max(everyMs, Date.now() - askedMs)));
         wake = () => {
           clearTimeout(timer);
           resolve();

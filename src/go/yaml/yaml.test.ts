@@ -172,5 +172,7 @@ test('whether a token begins a key is looked up for each token, not for each loo
     return look.mock.calls.filter(([token]) => typeof token === 'number').length;
   };
   // Two tokens for each key, and one of them is read before the other is settled.
-  expect(lookups(2000) - lookups(1000)).toBeLessThanOrEqual(3 * 1000);
+  const more = lookups(2000) - lookups(1000);
+  expect(more).toBeGreaterThan(0);
+  expect(more).toBeLessThanOrEqual(3 * 1000);
 });
