@@ -17,7 +17,7 @@ const names = Array.from({ length: 24 }, (_, at) => `node-${at}`);
 const nothing = () => {};
 
 /** maxPods: 60 is rolled out, and makes pods start slower. */
-async function harmedCluster(controllers: number): Promise<SimulatedCluster> {
+async function harmedCluster(): Promise<SimulatedCluster> {
   const cluster = await startCluster({
     startServer: startMemoryServer,
     seed: 'analysis',
@@ -29,7 +29,7 @@ async function harmedCluster(controllers: number): Promise<SimulatedCluster> {
       local: 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nhealthzPort: 10248\n',
       kubeletVersion: 'v1.34.1',
     })),
-    controllers,
+    controllers: 2,
     lease: { durationMs: 15_000, renewMs: 10_000, retryMs: 2000 },
     flow: {
       trial: { durationMs: 60_000, healthDeadlineMs: 60_000, failedStarts: 3 },
@@ -93,7 +93,7 @@ async function ended(cluster: SimulatedCluster, each: () => void) {
 test('agents and controllers that crash while they observe come to the same end', () =>
   withoutStacks(() =>
     withPlainSignals(async () => {
-      const cluster = await harmedCluster(2);
+      const cluster = await harmedCluster();
       let step = 0;
       const { reason, status } = await ended(cluster, () => {
         step++;

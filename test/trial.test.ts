@@ -124,7 +124,7 @@ describe('an API that is gone after the switch', () => {
   };
 
   test('is not blamed on the config, but no trial passes until it is back', async () => {
-    const dataDir = join(tempRoot(), 'api');
+    const dataDir = join(temporaryDir(), 'api');
     const rig = await createClusterRig({ server: { dataDir } });
     await assignAndLose(rig);
     rig.node.clock.advance(1_200_000);
@@ -146,7 +146,7 @@ describe('an API that is gone after the switch', () => {
   });
 
   test('on a node with static pods it is a failed trial at the deadline', async () => {
-    const manifests = join(tempRoot(), 'manifests');
+    const manifests = join(temporaryDir(), 'manifests');
     mkdirSync(manifests, { recursive: true });
     writeFileSync(join(manifests, 'kube-apiserver.yaml'), '');
     const rig = await createClusterRig({ node: { staticPodPath: manifests } });
@@ -183,11 +183,6 @@ test('pods that the kubelet turns away during the trial are warnings', async () 
     (rig.node.reporter.report?.warnings ?? []).some((warning) => warning.includes('OutOfpods')),
   );
 });
-
-function tempRoot(): string {
-  const root = temporaryDir();
-  return root;
-}
 
 describe('a port of the kubelet that another process has', () => {
   test.each(['healthz', 'serves'] as const)('%s: who answers there is not taken for the kubelet', async (which) => {

@@ -46,7 +46,7 @@ export interface CheckOptions {
 export interface CheckResult {
   /** The kubelet's own answer. What stops it in flags, TLS set-up or by a panic counts as validate-error. */
   verdict: 'accepted' | 'decode-error' | 'validate-error';
-  /** The kubelet's error as it prints it; '' when accepted. */
+  /** The kubelet's error as it prints it, but for errors beyond the first 100 of a field, which are counted; '' when accepted. */
   message: string;
   /** relet's forecast for an accepted document; `fails` for any other. */
   startup: 'ok' | 'fails';

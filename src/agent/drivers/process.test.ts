@@ -23,11 +23,6 @@ const sleeper = ['sleep', '600'];
 const env = { PATH: process.env.PATH };
 const local = { source: undefined, file: undefined };
 
-function newRoot(): string {
-  const root = temporaryDir();
-  return root;
-}
-
 function endAfterwards(child: Child): Child {
   onTestFinished(async () => {
     child.kill('SIGKILL');
@@ -61,7 +56,7 @@ function createDriver(
 const orders: Record<Conduct, string> = { runs: '', 'exits with 3': '# exit 3', 'ignores a stop': '# ignore SIGTERM' };
 
 async function createRig(): Promise<DriverRig> {
-  const root = newRoot();
+  const root = temporaryDir();
   const dir = join(root, 'dynamic-config');
   const starts = join(root, 'starts');
   const binary = join(root, 'kubelet.mjs');
@@ -157,7 +152,7 @@ describe('a kubelet of an earlier relet', () => {
       (child: Child) => ({ ...child, process: undefined }),
     ],
   ])('is found %s, and stopped', async (_how, asSeen) => {
-    const dir = join(newRoot(), 'dynamic-config');
+    const dir = join(temporaryDir(), 'dynamic-config');
     const children: Child[] = [];
     const startChild: StartChild = (command, token) => {
       children.push(endAfterwards(start(command, token)));
@@ -171,7 +166,7 @@ describe('a kubelet of an earlier relet', () => {
   });
 
   test('is found by its directory when a full disk took no record of it; its own processes are left alone', async () => {
-    const dir = join(newRoot(), 'dynamic-config');
+    const dir = join(temporaryDir(), 'dynamic-config');
     const children: Child[] = [];
     const startChild: StartChild = (command, token) => {
       for (let i = 0; i < 2; i++) children.push(endAfterwards(start(command, token)));
@@ -185,7 +180,7 @@ describe('a kubelet of an earlier relet', () => {
   });
 
   test('is not looked for after a reboot: its pid is another’s by then', async () => {
-    const dir = join(newRoot(), 'dynamic-config');
+    const dir = join(temporaryDir(), 'dynamic-config');
     const child = endAfterwards(start(sleeper, 'token'));
     const { state, lock } = openDirectory({ dir, host: systemProcesses, log: silentLog });
     state.write(childRecord, { token: 'token', bootId: 'an earlier boot', process: child.process! });
@@ -196,7 +191,7 @@ describe('a kubelet of an earlier relet', () => {
 });
 
 test('of two relets that found the lock free at the same moment, the one that lost it starts no kubelet', () => {
-  const dir = join(newRoot(), 'dynamic-config');
+  const dir = join(temporaryDir(), 'dynamic-config');
   const { state, lock } = openDirectory({ dir, host: systemProcesses, log: silentLog });
   // Another living process wrote the lock after us.
   const other = { bootId: systemProcesses.bootId(), process: identify(process.ppid) };
@@ -225,7 +220,7 @@ test('of two relets that found the lock free at the same moment, the one that lo
 });
 
 test('relet exits with a kubelet that is aborted for the watchdog', async () => {
-  const driver = createDriver(join(newRoot(), 'dynamic-config'));
+  const driver = createDriver(join(temporaryDir(), 'dynamic-config'));
   const exit = driver.start(local);
   driver.abort();
   expect(await exit).toEqual({ code: null, signal: 'SIGABRT', requested: false, last: true });

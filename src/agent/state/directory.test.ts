@@ -10,11 +10,6 @@ import { systemProcesses } from '../../proc.js';
 import { openDirectory } from './directory.js';
 
 const source = { namespace: 'ns', name: 'n', uid: 'uid', resourceVersion: '1', kubeletConfigKey: 'kubelet' };
-
-function newRoot(): string {
-  const root = temporaryDir();
-  return root;
-}
 const open = (dir: string) => openDirectory({ dir, host: systemProcesses, log: silentLog });
 const payload = (key: string) => ({
   files: new Map([[key, Buffer.from('')]]),
@@ -24,20 +19,20 @@ const payload = (key: string) => ({
 
 describe('a record file', () => {
   test('U7.1 that is there is read', () => {
-    const dir = join(newRoot(), 'dir');
+    const dir = join(temporaryDir(), 'dir');
     open(dir).state.assign(source);
     expect(open(dir).state.assigned()).toEqual({ source });
   });
 
   test('U7.2 that is not there is local', () => {
-    const dir = join(newRoot(), 'dir');
+    const dir = join(temporaryDir(), 'dir');
     const { state } = open(dir);
     rmSync(join(dir, 'meta', 'assigned'));
     expect(state.assigned()).toEqual({ source: undefined });
   });
 
   test('U7.3 that is a directory is reported as broken, and stays', () => {
-    const dir = join(newRoot(), 'dir');
+    const dir = join(temporaryDir(), 'dir');
     open(dir);
     rmSync(join(dir, 'meta', 'assigned'));
     mkdirSync(join(dir, 'meta', 'assigned'));
@@ -58,7 +53,7 @@ describe('a record file', () => {
     ],
     ['U7.6', 'is made where even its directory is missing', () => {}, { source: undefined }],
   ])('%s %s', (_id, _what, prepare, expected) => {
-    const dir = join(newRoot(), 'deep', 'dir');
+    const dir = join(temporaryDir(), 'deep', 'dir');
     prepare(dir);
     expect(open(dir).state.lastKnownGood()).toEqual(expected);
     expect(statSync(join(dir, 'meta', 'last-known-good')).isFile()).toBe(true);
@@ -70,7 +65,7 @@ describe('replacing a file', () => {
     ['U7.7', 'that exists', true],
     ['U7.8', 'that does not', false],
   ])('%s %s', (_id, _what, exists) => {
-    const path = join(newRoot(), 'file');
+    const path = join(temporaryDir(), 'file');
     if (exists) writeFileSync(path, 'old');
     replaceFile(path, 'new');
     expect(readFileSync(path, 'utf8')).toBe('new');
@@ -78,7 +73,7 @@ describe('replacing a file', () => {
   });
 
   test('U7.9 whose directory does not exist is an error that names it', () => {
-    const path = join(newRoot(), 'missing', 'file');
+    const path = join(temporaryDir(), 'missing', 'file');
     expect(() => replaceFile(path, 'new')).toThrow(
       expect.objectContaining({ message: `write ${path}`, cause: expect.objectContaining({ code: 'ENOENT' }) }),
     );
@@ -90,13 +85,13 @@ describe('a directory', () => {
     ['U7.10', 'that is there', true],
     ['U7.11', 'that is not', undefined],
   ])('%s %s is found to be so', (_id, _what, found) => {
-    const path = join(newRoot(), 'dir');
+    const path = join(temporaryDir(), 'dir');
     if (found) mkdirSync(path);
     expect(realFiles.stat(path)?.isDirectory()).toBe(found);
   });
 
   test('U7.12 that is a file is refused, with the remedy', () => {
-    const path = join(newRoot(), 'dir');
+    const path = join(temporaryDir(), 'dir');
     writeFileSync(path, '');
     expect(() => open(path)).toThrow(`--dynamic-config-dir: ${path} is not a directory: move it away`);
   });
@@ -106,7 +101,7 @@ describe('a directory', () => {
     ['U7.14', 'is made where it does not', (dir: string) => mkdirSync(dirname(dir), { mode: 0o700 })],
     ['U7.15', 'is made together with what leads to it', () => {}],
   ])('%s %s', (_id, _what, prepare) => {
-    const dir = join(newRoot(), 'deep', 'dir');
+    const dir = join(temporaryDir(), 'deep', 'dir');
     prepare(dir);
     open(dir);
     expect(readdirSync(dir)).toEqual(['checkpoints', 'meta']);
@@ -116,7 +111,7 @@ describe('a directory', () => {
 
 describe('a checkpoint', () => {
   test('U7.16 with a bad key is refused before anything is written', () => {
-    const dir = join(newRoot(), 'dir');
+    const dir = join(temporaryDir(), 'dir');
     const { state } = open(dir);
     expect(() => state.checkpoints.save(source, payload('../kubelet'))).toThrow('invalid file key');
     expect(readdirSync(join(dir, 'checkpoints'))).toEqual([]);
@@ -126,7 +121,7 @@ describe('a checkpoint', () => {
     ['U7.17', 'empty', []],
     ['U7.18', 'with files', ['a', 'b']],
   ])('%s is made whole: %s', (_id, _what, names) => {
-    const root = newRoot();
+    const root = temporaryDir();
     createDir(join(root, 'made'), new Map(names.map((name) => [name, Buffer.from(name)])));
     expect(readdirSync(root)).toEqual(['made']);
     expect(readdirSync(join(root, 'made'))).toEqual(names);
@@ -152,7 +147,7 @@ describe('a disk that takes nothing', () => {
     ['full', full],
     ['read-only', () => readOnly],
   ])('%s, does not keep a node from starting, with what is there', (_how, files) => {
-    const dir = join(newRoot(), 'dir');
+    const dir = join(temporaryDir(), 'dir');
     const host = systemProcesses;
     const empty = openDirectory({ dir, host, log: silentLog, files: files() });
     expect(empty.state.assigned()).toEqual({ source: undefined });
@@ -170,14 +165,14 @@ describe('a disk that takes nothing', () => {
   });
 
   test('does not let a second relet in', () => {
-    const dir = join(newRoot(), 'dir');
+    const dir = join(temporaryDir(), 'dir');
     open(dir);
     standIn(dir);
     expect(() => openDirectory({ dir, host: systemProcesses, log: silentLog, files: full() })).toThrow(/another relet/);
   });
 
   test('is not mistaken for a directory that cannot be', () => {
-    const root = newRoot();
+    const root = temporaryDir();
     writeFileSync(join(root, 'file'), '');
     expect(() => open(join(root, 'file', 'dir'))).toThrow(/ENOTDIR/);
   });

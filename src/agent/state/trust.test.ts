@@ -9,11 +9,6 @@ import { silentLog } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
 import { openDirectory } from './directory.js';
 
-function newRoot(): string {
-  const root = temporaryDir();
-  return root;
-}
-
 const open = (dir: string, files: Files = realFiles) =>
   openDirectory({ dir, host: systemProcesses, log: silentLog, files });
 
@@ -28,7 +23,7 @@ const ownedBy = (uid: number, path: string): Files => ({
 
 describe('the directories above --dynamic-config-dir', () => {
   test('directories above that belong to another user are refused, with the path and the command that fixes it', () => {
-    const parent = join(newRoot(), 'theirs');
+    const parent = join(temporaryDir(), 'theirs');
     mkdirSync(parent);
     const dir = join(parent, 'deep', 'dynamic');
     const self = process.getuid!();
@@ -38,7 +33,7 @@ describe('the directories above --dynamic-config-dir', () => {
   });
 
   test('that everybody may write are refused, unless the sticky bit protects what is in them', () => {
-    const parent = join(newRoot(), 'open');
+    const parent = join(temporaryDir(), 'open');
     mkdirSync(parent);
     const dir = join(parent, 'dynamic');
     chmodSync(parent, 0o777);
@@ -49,7 +44,7 @@ describe('the directories above --dynamic-config-dir', () => {
   });
 
   test('are checked where a symbolic link leads to', () => {
-    const root = newRoot();
+    const root = temporaryDir();
     mkdirSync(join(root, 'open'));
     chmodSync(join(root, 'open'), 0o777);
     mkdirSync(join(root, 'open', 'target'));
@@ -60,7 +55,7 @@ describe('the directories above --dynamic-config-dir', () => {
 
 describe('a file under meta/', () => {
   test('that is a FIFO does not keep relet waiting: a record is broken, and a lock is replaced', () => {
-    const dir = join(newRoot(), 'dynamic');
+    const dir = join(temporaryDir(), 'dynamic');
     open(dir).lock.release();
     for (const name of ['assigned', 'lock']) {
       rmSync(join(dir, 'meta', name), { force: true });
@@ -75,7 +70,7 @@ describe('a file under meta/', () => {
   });
 
   test.skipIf(process.getuid?.() !== 0)('that belongs to another user is not believed', () => {
-    const dir = join(newRoot(), 'dynamic');
+    const dir = join(temporaryDir(), 'dynamic');
     const { state, lock } = open(dir);
     chownSync(join(dir, 'meta', 'assigned'), 12_345, 12_345);
     expect(state.assigned()).toMatchObject({

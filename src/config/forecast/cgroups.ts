@@ -40,7 +40,7 @@ function forecastReservedCgroup(outlook: Outlook, which: 'system' | 'kube', hasL
 function forecastRoot(outlook: Outlook): void {
   const { view } = outlook;
   const path = rootPath(view.text('cgroupRoot'), view);
-  // Without cgroups of its own for pods, the kubelet does not look whether the root exists.
+  // Without cgroups of its own for pods, the kubelet does not check that the root exists.
   const isRead = path !== '/' && view.bool('cgroupsPerQOS');
   if (isRead && view.host.cgroups?.[path] === false) missing(outlook, 'cgroupRoot', path);
 }

@@ -66,7 +66,7 @@ function forecastQOSReserved(outlook: Outlook, name: string, value: string): voi
 
 type Ranges = readonly (readonly [from: number, to: number])[];
 
-/** Several themes ask for them, and 100 kB of text are 25,000 ranges: read once for each view. */
+/** Several forecasts need the ranges, and 100 kB of text have 25,000: parsed once for each view. */
 const rangesIn = new WeakMap<ConfigView, Ranges>();
 
 /** Each CPU of reservedSystemCPUs as a range of ids; empty when unset or unreadable, which validation reports. */

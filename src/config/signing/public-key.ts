@@ -26,7 +26,7 @@ interface Kind {
   read(blob: WireReader): Check;
 }
 
-/** The newest last. To make a key takes longer than to verify with it, and a host uses the few of its trust file. */
+/** Cached keys, least recently used first: creating a key takes longer than verifying with it, and a host has few of them. */
 const recent = new Map<string, PublicKey>();
 const mostRecent = 32;
 

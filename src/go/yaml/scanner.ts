@@ -38,7 +38,7 @@ export class Scanner {
   private readonly keys: SimpleKey[] = [noKey()];
   private readonly keyByToken = new Map<number, SimpleKey>();
   private ended = false;
-  /** The head has been looked at and is what it will be: only taking it changes that. */
+  /** The token at the head cannot become a key any more. Reset when it is taken. */
   private isHeadSettled = false;
 
   constructor(text: string, dialect: Dialect) {
