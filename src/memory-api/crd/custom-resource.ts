@@ -29,7 +29,7 @@ export function customResources(crd: KubeObject): Resource[] {
 function customResource(crd: KubeObject, version: Version): Resource {
   const { group, names, scope, versions } = crdSpec(crd);
   const schema = version.schema?.openAPIV3Schema ?? { 'x-kubernetes-preserve-unknown-fields': true };
-  const rules = compileRules(schema);
+  const rules = compileRules(schema, true);
   const hasStatus = version.subresources?.status !== undefined;
   const { kind, plural } = names;
   const resource = defineResource({

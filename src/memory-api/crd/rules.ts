@@ -29,19 +29,12 @@ export interface RuleNode {
   allOf: RuleNode[];
 }
 
-/** By schema. A definition is compiled when it is validated and when it is served; simulations store the same ones again and again. */
-const compiled = new Map<string, RuleNode | undefined>();
-const mostCompiled = 100;
-
-/** Compiles the schema of a whole object, with kind and metadata. Undefined where nothing in it has rules. */
-export function compileRules(schema: JsonSchema): RuleNode | undefined {
-  if (!hasRules(schema)) return undefined;
-  const text = JSON.stringify(schema);
-  if (!compiled.has(text)) {
-    if (compiled.size >= mostCompiled) compiled.clear();
-    compiled.set(text, nodeOf(schema, schema, true));
-  }
-  return compiled.get(text);
+/**
+ * Undefined where neither the schema nor anything below has rules. `isObject`: it describes a whole object with kind
+ * and metadata.
+ */
+export function compileRules(schema: JsonSchema, isObject: boolean): RuleNode | undefined {
+  return hasRules(schema) ? nodeOf(schema, schema, isObject) : undefined;
 }
 
 function hasRules(schema: JsonSchema): boolean {
@@ -57,14 +50,12 @@ function hasRules(schema: JsonSchema): boolean {
 
 /** Rules may be in `allOf`, whose types come from the schema around it. */
 function nodeOf(ruled: JsonSchema, typed: JsonSchema, isObject: boolean): RuleNode | undefined {
-  if (!hasRules(ruled)) return undefined;
   const type = celTypeOf(typed, 'selfType', { isObject });
-  if (type === undefined) return undefined;
-  const sources = ruled['x-kubernetes-validations'] ?? [];
+  if (type === undefined || !hasRules(ruled)) return undefined;
   const node: RuleNode = {
     schema: typed,
     type,
-    rules: sources.length === 0 ? [] : compileAll(sources, type),
+    rules: (ruled['x-kubernetes-validations'] ?? []).map((rule) => compileRule(rule, type)),
     properties: new Map(),
     allOf: (ruled.allOf ?? []).map((part) => nodeOf(part, typed, isObject)).filter((part) => part !== undefined),
   };
@@ -83,17 +74,8 @@ function ownProperty({ properties }: JsonSchema, key: string): JsonSchema | unde
   return properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : undefined;
 }
 
-function compileAll(sources: ValidationRule[], type: CelType): Rule[] {
-  const declared = newEnvironment();
-  type.declare(declared);
-  return sources.map((source) => {
-    const old = source.optionalOldSelf === true ? `optional<${type.name}>` : type.name;
-    const environment = declared.clone().registerVariable('self', type.name).registerVariable('oldSelf', old);
-    return compileRule(source, environment);
-  });
-}
-
-function compileRule(source: ValidationRule, environment: Environment): Rule {
+export function compileRule(source: ValidationRule, type: CelType): Rule {
+  const environment = environmentOf(type, source.optionalOldSelf === true);
   const rule: Rule = { source, usesOldSelf: false };
   try {
     const program = compile(environment, source.rule);
@@ -117,4 +99,12 @@ function compileMessage(rule: Rule, environment: Environment): void {
     if (!(error instanceof CompileError)) throw error;
     rule.messageProblem = `messageExpression compilation failed: ${error.message}`;
   }
+}
+
+function environmentOf(type: CelType, isOldOptional: boolean): Environment {
+  const environment = newEnvironment();
+  type.declare(environment);
+  return environment
+    .registerVariable('self', type.name)
+    .registerVariable('oldSelf', isOldOptional ? `optional<${type.name}>` : type.name);
 }

@@ -4,11 +4,12 @@
  */
 import type { KubeObject } from '../../api/object.js';
 import { compilePattern, PatternError } from '../../go/regex.js';
+import { celTypeOf } from '../cel/schema-type.js';
 import { type FieldError, invalidField, requiredField, unsupportedField } from '../field-error.js';
 import { isEquivalent } from '../json-equality.js';
 import { type CrdSpec, crdSpec, crdStatus, isEstablished } from './definition.js';
 import { additionalOf, type JsonSchema } from './json-schema.js';
-import { compileRules, type Rule, type RuleNode } from './rules.js';
+import { compileRule } from './rules.js';
 import { validateValue } from './validate-value.js';
 
 const scopes = ['Cluster', 'Namespaced'];
@@ -68,7 +69,7 @@ function validateVersions({ versions: given, conversion }: CrdSpec): FieldError[
     ...versions.flatMap(({ schema }, index) =>
       schema?.openAPIV3Schema === undefined
         ? [requiredField(`spec.versions[${index}].schema.openAPIV3Schema`, 'schemas are required')]
-        : validateRoot(schema.openAPIV3Schema, `${pathOf(index)}.openAPIV3Schema`),
+        : validateSchema(schema.openAPIV3Schema, `${pathOf(index)}.openAPIV3Schema`, true),
     ),
   ];
 }
@@ -83,33 +84,24 @@ function validateStored(stored: string[], { versions }: CrdSpec): FieldError[] {
   );
 }
 
-function validateRoot(schema: JsonSchema, path: string): FieldError[] {
-  const { type } = schema;
-  return [
-    ...(type !== undefined && type !== 'object'
-      ? [invalidField(`${path}.type`, type, 'must be object at the root')]
-      : []),
-    ...validateSchema(schema, path, compileRules(schema)),
-  ];
-}
-
 /** Every value has a type, as pruning and defaults require; patterns and rules compile; defaults are valid. */
-function validateSchema(schema: JsonSchema, path: string, compiled: RuleNode | undefined): FieldError[] {
+function validateSchema(schema: JsonSchema, path: string, isRoot = false): FieldError[] {
   const { items, properties = {}, type } = schema;
   const additional = additionalOf(schema);
   const isOpen =
     schema['x-kubernetes-int-or-string'] === true || schema['x-kubernetes-preserve-unknown-fields'] === true;
   return [
     ...(type === undefined && !isOpen ? [requiredField(`${path}.type`, 'must not be empty')] : []),
+    ...(isRoot && type !== undefined && type !== 'object'
+      ? [invalidField(`${path}.type`, type, 'must be object at the root')]
+      : []),
     ...(type === 'array' && items === undefined ? [requiredField(`${path}.items`, 'must be specified')] : []),
-    ...(items === undefined ? [] : validateSchema(items, `${path}.items`, compiled?.items)),
-    ...Object.entries(properties).flatMap(([key, inner]) =>
-      validateSchema(inner, `${path}.properties[${key}]`, compiled?.properties.get(key)),
-    ),
-    ...(additional === undefined ? [] : validateSchema(additional, `${path}.additionalProperties`, compiled?.values)),
+    ...(items === undefined ? [] : validateSchema(items, `${path}.items`)),
+    ...Object.entries(properties).flatMap(([key, inner]) => validateSchema(inner, `${path}.properties[${key}]`)),
+    ...(additional === undefined ? [] : validateSchema(additional, `${path}.additionalProperties`)),
     ...validatePattern(schema, path),
     ...(schema.default === undefined ? [] : validateValue(schema.default, schema, `${path}.default`)),
-    ...ruleErrors(compiled?.rules ?? [], path),
+    ...validateRules(schema, path, isRoot),
   ];
 }
 
@@ -124,8 +116,12 @@ function validatePattern({ pattern }: JsonSchema, path: string): FieldError[] {
   }
 }
 
-function ruleErrors(rules: readonly Rule[], path: string): FieldError[] {
-  return rules.flatMap(({ source, problem, messageProblem }, index) => {
+function validateRules(schema: JsonSchema, path: string, isObject: boolean): FieldError[] {
+  const rules = schema['x-kubernetes-validations'] ?? [];
+  const type = rules.length === 0 ? undefined : celTypeOf(schema, 'selfType', { isObject });
+  if (type === undefined) return [];
+  return rules.flatMap((source, index) => {
+    const { problem, messageProblem } = compileRule(source, type);
     const at = `${path}.x-kubernetes-validations[${index}]`;
     return [
       ...(problem === undefined ? [] : [invalidField(`${at}.rule`, source.rule, problem)]),
