@@ -1,6 +1,7 @@
 /**
- * Chooses the config that a boot runs: of the candidates in order of trust, the first that loads and is accepted. The first
- * failure is what we report, and local is the last resort. Needs nothing but disk, and writes only the results of validation.
+ * Chooses the config for the next kubelet start. Tries the candidates in order of trust (assigned, last known good, previous config)
+ * and returns the first that loads and passes validation; local is the last resort. The error of the first candidate that cannot run is
+ * the one that is reported. Reads only the disk, and writes only validation results.
  */
 import { ConfigError } from '../api/config-error.js';
 import { type ExactRef, formatRef, isExactRef, sameConfig } from '../api/config-ref.js';
@@ -44,7 +45,7 @@ export interface Choice {
   kubeletVersion: string;
   /** Why a candidate before it could not run; the first one. */
   error?: ConfigError;
-  /** Nothing else can run. */
+  /** No other candidate can run. */
   isLastResort?: true;
   /** The candidates that cannot run, and a last known good that could not. */
   passedOver?: PassedOver[];
@@ -55,7 +56,7 @@ export interface PassedOver {
   error: ConfigError;
 }
 
-/** It ran and failed. */
+/** The error of a config that was tried before and failed. */
 export class FailedBefore extends ConfigError {
   readonly key: string;
   readonly failure: Failure;
@@ -125,7 +126,7 @@ export async function choose(
 ): Promise<Choice> {
   const passedOver: PassedOver[] = [];
   const list = candidates(records);
-  // Nothing but local: there is no choice to make, and the kubelet says itself what it dislikes.
+  // Local is the only candidate: it is not validated, and the kubelet itself reports what is wrong with it.
   if (list.every(({ recorded }) => 'source' in recorded && recorded.source === undefined))
     return lastResort(parts, signal, records);
   for (const [at, { rank, recorded }] of list.entries()) {

@@ -1,4 +1,7 @@
-/** Makes an agent for a machine: each part gets what it uses. A feature that acts around a start is one more part of the list. */
+/**
+ * Wires an agent together: constructs its parts and passes each only what it uses. A feature that acts when the kubelet starts or
+ * becomes healthy is one more RunPart (run-part.ts) in the list here.
+ */
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';

@@ -1,6 +1,6 @@
 /**
- * The kubelet that runs, and the one place that restarts it with another config. A restart only stops the kubelet: its exit lets the
- * agent start the next one, with the config chosen here, or with another choice where something else was decided meanwhile.
+ * The kubelet process that runs now, and the only place that restarts it to switch configs. A restart only stops the process: when it
+ * has exited, the agent's loop starts the next one, with the config chosen here unless the records have changed in the meantime.
  */
 import { formatRef } from '../api/config-ref.js';
 import { type Clock, withinMs } from '../clock.js';
@@ -26,7 +26,7 @@ export interface CurrentRunOptions {
   log: Log;
 }
 
-/** It is taken while the config is validated, and not waited for: the config is assigned as soon as it is validated. */
+/** Taken concurrently with validation and not awaited: the config is assigned as soon as it is validated. */
 export type TakenBaseline = Promise<Baseline | undefined> | undefined;
 
 export interface Prepared {
@@ -52,9 +52,9 @@ export class CurrentRun {
   #changes = 0;
   /** The agent is to stop, or the run is over. */
   #over: AbortSignal = new AbortController().signal;
-  /** Chosen, and validated, before the kubelet was stopped. */
+  /** Chosen and validated before the kubelet was stopped. */
   #next: { choice: Choice; changes: number; binary: string } | undefined;
-  /** Ends the pause after a crash: another config should run. */
+  /** Ends the pause after a crash, because another config should run. */
   #wake = new AbortController();
   #baseline: Baseline = { nodeReady: false, apiAnswered: false, staticPods: false };
   /** From the failure of a config to the start of another one: the version of the kubelet that has failed. */
@@ -131,7 +131,7 @@ export class CurrentRun {
     return takeBaseline({ view: view(), hostFiles, staticPodPath, clock });
   }
 
-  /** Lets run what should run. The same bytes are not restarted: the records move, and another identity is on trial. */
+  /** Restarts the kubelet with the chosen config. If it runs the same bytes already, only the records and the trial move to the new ref. */
   async applyChoice({ next: chosen, baseline, isReported, waitMs }: Prepared = {}): Promise<Applied> {
     const run = this.#run;
     const changes = ++this.#changes;
@@ -161,7 +161,7 @@ export class CurrentRun {
     return this.#options.choose(signal, { rollbackFrom: this.#rollbackFrom });
   }
 
-  /** It may turn out that what runs is right again. */
+  /** Stops the kubelet for `chosen`. Does not if a change in the meantime makes the running config the right one again. */
   async restart(
     run: KubeletRun,
     chosen: Choice,
@@ -191,7 +191,7 @@ export class CurrentRun {
       next = (await this.#chooseNow(this.#over)) ?? chosen;
       if (run === this.#run) this.#next = { choice: next, changes: decided, binary: driver.fingerprint() };
     }
-    // It exited meanwhile, and the next one was chosen after the change.
+    // The kubelet exited meanwhile, and its successor was chosen after the change.
     if (run !== this.#run) return { kind: 'restarts' };
     if (isOther && run.isRunning(next)) {
       this.#next = undefined;

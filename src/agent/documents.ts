@@ -1,10 +1,10 @@
 /**
- * The document that the kubelet is started with. A whole config is its own document. A payload of DKC alpha is converted when it
- * is fetched. An overlay is merged into the local config before each start, so that a changed local file or kubelet takes
- * effect then; the last known good keeps the merged document that passed its trial.
+ * Makes the config file that the kubelet is started with. A whole KubeletConfiguration is used as it is. A payload of DKC alpha is
+ * converted when it is fetched. An overlay is merged into the local config before each start, so that a changed local file or kubelet
+ * takes effect then; for the last known good, the merged document that passed its trial is kept.
  *
- * A document is made once: the record `documents` maps what it was made from (payload, local files, kubelet version, relet's
- * version) to the file, and only a new question loads the part that knows every kubelet version.
+ * Results are cached: the record `documents` maps the inputs (payload, local files, kubelet version, relet version) to the file. Only a
+ * cache miss loads the code that knows every kubelet version.
  */
 import { ConfigError } from '../api/config-error.js';
 import { isObject } from '../json.js';
@@ -61,7 +61,7 @@ type Known = Record<string, { kind: Made['kind']; digest?: string }>;
 // Not durable: it can be found out again.
 export const documentsRecord = defineRecord('documents', isKnown, { durable: false });
 
-/** Those that records can name at once, and a few more for a node that switches back and forth. */
+/** Cache size: the documents that records can name at once, and a few more for a node that switches back and forth. */
 const mostKnown = 8;
 
 export class Documents {
@@ -139,7 +139,7 @@ export class Documents {
   }
 }
 
-/** Those that were made last: a change under way may need them before a record names them. */
+/** The newest documents are kept: a change in progress may need them before a record names them. */
 export function recentDocuments(state: NodeState): string[] {
   const known = Object.values(state.read(documentsRecord) ?? {});
   return known.flatMap(({ digest }) => (digest === undefined ? [] : state.documents.pathOf(digest)));

@@ -1,6 +1,6 @@
 /**
- * The drop-in that an embedded kubelet (k3s, RKE2) is given for an overlay. It is kept in the last line of the merged document, as a
- * comment: what is validated and what is installed are one file with one digest.
+ * The config drop-in for an embedded kubelet (k3s, RKE2) that uses an overlay. It is stored as a comment in the last line of the merged
+ * document, so that the validated text and the installed text are one file with one digest.
  */
 
 /** Its name in the directory of drop-ins: after every file that k3s writes there. */

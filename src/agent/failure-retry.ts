@@ -1,6 +1,6 @@
 /**
- * Starts a config again that failed, although nobody assigned it again: when a file that it names has changed, once when its
- * fallback is healthy, and when its fallback crashes too. trial/retry.ts decides.
+ * Starts a failed config again without a new assignment: when a file that it names has changed, once when its fallback is healthy, and
+ * when its fallback crashes too. trial/retry.ts decides.
  */
 import { aborted } from '../aborted.js';
 import type { Clock } from '../clock.js';

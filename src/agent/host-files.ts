@@ -1,4 +1,4 @@
-/** Files of the machine that the agent reads beside its own directory: those that a config names. */
+/** Reads files of the machine outside relet's own directory: certificates, static pods and other paths that a config names. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { sha256 } from './state/checkpoints.js';
 

@@ -1,6 +1,6 @@
 /**
- * One boot of a kubelet: chosen from disk, started, healthy, its trial ended, exited. Around it the parts of the agent act; each has
- * its turn in the order of the list.
+ * Runs one kubelet from the choice of its config to its exit, and ends its trial. Calls the hooks of the agent's parts (run-part.ts) on
+ * the way, in the order of the list.
  */
 import { type Clock, withinMs } from '../clock.js';
 import type { Choice } from './choose.js';
@@ -79,7 +79,7 @@ export class KubeletBoot {
     return { run, exit };
   }
 
-  /** Nobody asked for it: it may be a crash, and one too many. */
+  /** Handles an exit that was not requested: it may be a crash, and the one that ends the trial. */
   async exited(run: KubeletRun, exit: Exit, signal: AbortSignal): Promise<void> {
     const { current, parts, report, driver, settleMs, clock } = this.#options;
     report.counters.kubeletExits++;

@@ -207,7 +207,7 @@ export class KubeletRun {
     return this.#options.clock.monotonic() - this.#startedMs;
   }
 
-  /** Counts an exit that was not requested, if it is a crash. `end` when that was one too many. */
+  /** Counts an exit that was not requested, if it is a crash. `end`: the crash reached the limit of the trial. */
   async exited(exit: Exit, { isStopping }: { isStopping: boolean }): Promise<{ crashed: boolean; end?: TrialEnd }> {
     const { clock, log, state, limits, certificateExpired } = this.#options;
     const isExpired = await certificateExpired();

@@ -1,4 +1,4 @@
-/** The config that has passed its trial: it becomes last known good, in the records and where else the parts keep it. */
+/** Promotes the config that passed its trial to last known good: in the records, and in every part that keeps a copy (`RunPart.kept`). */
 import { type ExactRef, formatRef } from '../api/config-ref.js';
 import type { Log } from '../log.js';
 import type { KubeletRun } from './kubelet-run.js';

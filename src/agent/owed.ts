@@ -1,14 +1,14 @@
 /**
- * Actions that a person still has to do on the host after a change that they accepted, until they are done:
+ * Owed actions: steps that a person still has to do on the host after a change that they accepted. Each is reported until it is done:
  *
  *   reboot      until the host was booted again since the change was noted
- *   state-file  until the kubelet is healthy with the config: it does not start while the old file is there. Then the drain is left.
- *               Where the node was drained before, StateFiles does it
+ *   state-file  until the kubelet is healthy with the config: it does not start while the old state file is there. Then the drain is
+ *               left. If the node was drained before, StateFiles moves the file
  *   drain       until every pod that is neither static nor of a DaemonSet was created after the switch; or until a reboot, which
  *               creates the containers of all of them again
  *
  * Nothing is owed while another config runs than the assigned one: the change was rejected or rolled back. When the annotation is
- * removed (`relet dismiss`), the record goes too.
+ * removed (`relet dismiss`), the record is removed too.
  */
 import { join } from 'node:path';
 import { type ExactRef, isExactRef, sameConfig } from '../api/config-ref.js';
@@ -237,7 +237,7 @@ export class StateFiles implements RunPart {
   }
 }
 
-/** It becomes the name of a directory. */
+/** Used as the name of a directory. */
 const changeOf = (at: string): string => at.replace(/[^0-9A-Za-z]/g, '').slice(0, 40);
 
 const timeoutMs = 10_000;

@@ -1,6 +1,6 @@
 /**
- * A rollback from the failure of a config to the start of another one. Where the kubelet is in a unit of its own, the first step is to
- * let systemd do it: that needs neither memory nor CPU of the agent, and a config may leave the agent neither.
+ * Rolls back from a failed config to another one. For a kubelet in its own unit, the first step is to hand over to systemd, which needs
+ * no memory and no CPU of the agent: the failed config may leave the agent neither.
  *
  *   failed ─► handed over to systemd ─► the kubelet runs with another config: logged, event sent
  *                     └─ not within 30 s: logged, reported, handed over again, until it does

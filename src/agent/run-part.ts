@@ -1,11 +1,9 @@
 /**
- * A part of the agent that acts around the runs of a kubelet, and may add to the report. The agent has a list of them and calls each in
- * its order:
+ * A part of the agent that acts when a kubelet starts, runs or exits, and may add to the report. All hooks are optional.
+ * create-agent.ts makes the list of parts, and KubeletBoot calls them in its order:
  *
  *   beforeStart ─► started ─► healthy ─► kept         while it runs: during
  *                     └──────────┴─► crashed
- *
- * create-agent.ts makes the list.
  */
 import type { Choice } from './choose.js';
 import type { KubeletRun } from './kubelet-run.js';

@@ -1,4 +1,7 @@
-/** Report of a host with a trust file, and another attempt for a config that was rejected for its signature. */
+/**
+ * For a host with a trust file: reports the state of its signatures, and retries a config that was rejected for its signature when the
+ * trust file or the validity of the statement changes.
+ */
 import { type ExactRef, sameConfig } from '../api/config-ref.js';
 import type { SigningStatus } from '../api/signing.js';
 import { type Clock, rfc3339 } from '../clock.js';

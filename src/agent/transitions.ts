@@ -1,6 +1,6 @@
 /**
- * Every change of the node state, as short orders of writes. Each order is chosen so that a crash between any two writes
- * leaves a state that boots: a record names only complete checkpoints, and a fallback is recorded before it is needed.
+ * Every change of the node state, each a short sequence of writes. The order is chosen so that a crash between any two writes leaves a
+ * state that boots: a record names only complete checkpoints, and a fallback is recorded before it is needed.
  */
 import { ConfigError } from '../api/config-error.js';
 import { type ExactRef, sameConfig } from '../api/config-ref.js';

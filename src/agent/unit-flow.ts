@@ -1,14 +1,14 @@
 /**
- * Steps of the flow beside a kubelet in a unit of its own, which others start and stop too: it confirms to the host which config is
- * healthy and which is kept, respects a drop-in that somebody removed, and lets the next start, by anyone, be a trial of a config
- * that was merged again. There is none where relet is the parent of the kubelet.
+ * Additional steps for a kubelet in its own systemd unit, which others start and stop too: confirms to the host which config is healthy
+ * and which is kept, respects that somebody removed relet's drop-in, and stages an overlay that was merged again, so that the next
+ * start, by anyone, is its trial. Not used if relet is the parent of the kubelet.
  *
- *   the local file or the kubelet changed under an overlay ─► merged again, validated ─► staged; the kubelet runs on
- *                                                                     └─ rejected ─► the next start runs what is kept
+ *   the local file or the kubelet changed under an overlay ─► merged again, validated ─► staged; the kubelet keeps running
+ *                                                                     └─ rejected ─► the next start runs the kept config
  *   a reboot lost what was staged ─► one restart, at a random moment
  *
- * And it leaves the host when the assignment asks for it: once the kubelet is healthy with its local config, relet's files are removed
- * and the kubelet keeps running. A node that is assigned a config again is attached again.
+ * Also detaches relet from the host when the assignment requests it: once the kubelet is healthy with its local config, relet's files
+ * are removed and the kubelet keeps running. A node that is assigned a config again is attached again.
  */
 import { formatRef, sameConfig } from '../api/config-ref.js';
 import { type Clock, rfc3339 } from '../clock.js';
@@ -105,7 +105,7 @@ export class UnitFlow implements RunPart {
     }
   }
 
-  /** Somebody does not want the config there: it counts as failed until another assignment or a retry. */
+  /** Somebody removed relet's drop-in: the config counts as failed until another assignment or a retry. */
   #isRemoved({ source, key }: Choice, running: StartedConfig | undefined): boolean {
     const { state, clock, log } = this.#options;
     const removed = this.#unit.notices().find(({ reason }) => reason === 'DropInRemoved');

@@ -1,12 +1,12 @@
 /**
- * Effect of another kubelet on the config of this node, reported before that kubelet is started:
+ * Checks how a replaced kubelet binary would interpret this node's config, before that kubelet is started:
  *
- *   v1.34.1 was healthy ── the binary is replaced ──► checked: is it rejected, does it mean something else?
+ *   v1.34.1 was healthy ── the binary is replaced ──► checked: would it reject the config, or interpret it differently?
  *           ▲                └── and put back ──► no upgrade
  *           └── v1.37.0 is healthy ◄── next start ◄──┘
  *
- * The check runs when the replaced binary is noticed, and again before each start until the new kubelet has been healthy. It changes
- * nothing: whether a config may be started is decided by validation, as always.
+ * The check runs when the replaced binary is noticed, and again before each start until the new kubelet has been healthy. It only
+ * reports: whether a config may be started is decided by validation, as always.
  */
 
 import type { KubeObject } from '../api/object.js';

@@ -1,10 +1,10 @@
 /**
- * The one seam between the agent and the kubelet of its machine. process.ts: relet is the kubelet's parent. systemd/driver.ts:
- * the kubelet stays in its own unit. fake.ts: in memory, for tests and simulations. test/rig/driver-contract.ts: the tests that every driver
- * passes.
+ * The interface through which the agent starts and stops the kubelet of its machine. process.ts: relet is the parent of the kubelet.
+ * systemd/driver.ts: the kubelet stays in its own unit. fake.ts: in memory, for tests and simulations. Every implementation passes the
+ * tests of test/rig/driver-contract.ts.
  *
- * none ── start ──► running ── stop, shutdown ──► none (exit: requested)
- *                      └───── exits by itself ──► none
+ *   none ── start ──► running ── stop, shutdown ──► none (exit: requested)
+ *                        └───── exits by itself ──► none
  */
 import { constants } from 'node:os';
 import type { NoticeReason } from '../../api/condition-reasons.js';
@@ -72,7 +72,7 @@ export interface KubeletUnit {
   notices(): Notice[];
   /** Undefined where it is not known. */
   nextStart(): StartedConfig | undefined;
-  /** That somebody removed relet's drop-in is settled: the next start writes it again. */
+  /** Clears the notice that somebody removed relet's drop-in: the next start writes the drop-in again. */
   forgetRemoval(): Promise<void>;
   /** Removes what relet has put on the host. The kubelet runs on, with its local config. */
   detach(): Promise<void>;
@@ -98,7 +98,7 @@ export interface ExitStatus {
   signal: NodeJS.Signals | null;
   /** The program could not be started at all. */
   error?: Error;
-  /** Nobody asked for it, also where the exit code is 0. */
+  /** The exit was not requested, even if the exit code is 0. */
   byItself?: true;
 }
 
@@ -107,7 +107,7 @@ export interface Exit extends ExitStatus {
   requested: boolean;
   /** No other kubelet is to be started: the service manager starts the agent and the kubelet again. */
   last?: true;
-  /** It was one exit too many: the host has returned to what was kept. */
+  /** The exit reached the limit, and the host has rolled back to the kept config. */
   rolledBack?: true;
   /** The deadline on the host has passed while this agent waited for the kubelet's first healthy answer. */
   overdue?: true;

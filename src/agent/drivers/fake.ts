@@ -10,7 +10,7 @@ import { type KubeletLog, summarizeLog } from './kubelet-error.js';
 export interface Behaviour {
   /** From its start to its first healthy answer. Default 0; Infinity for never. */
   healthyAfterMs?: number;
-  /** It exits by itself. */
+  /** Makes the kubelet exit by itself. */
   exits?: { afterMs: number; code?: number; signal?: NodeJS.Signals };
   /** It does not react to a stop and is killed after the grace period. */
   ignoresStop?: true;

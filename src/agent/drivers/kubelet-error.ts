@@ -50,7 +50,7 @@ function findError(lines: readonly string[]): { at: number; text: string } | und
   const fatal = lines.findIndex((line) => klogLine.exec(line)?.[1] === 'F');
   const at = fatal >= 0 ? fatal : lines.findLastIndex(isError);
   if (at >= 0) return { at, text: messageAt(lines, at) };
-  // It did not get as far as its own log, such as without a library that it needs.
+  // The program failed before it could log, for example because a shared library is missing.
   const plain = lines.some(isLogged) ? -1 : lines.findLastIndex((line) => !flagWarning.test(line));
   return plain < 0 ? undefined : { at: plain, text: lines[plain]! };
 }

@@ -1,6 +1,6 @@
 /**
- * Which process listens on a port, from /proc. An answer on the kubelet's port may come from another process, while the kubelet
- * itself could not bind it: it then tries again, or is about to exit.
+ * Finds the process that listens on a port, from /proc, so that an answer of another process is not taken for the kubelet's. A kubelet
+ * whose port is in use retries, or is about to exit.
  */
 import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
 import { SocketAddress } from 'node:net';
@@ -13,7 +13,7 @@ export function ownerOf({ host, port }: Port, kubelet: ProcessIdentity): PortOwn
   if (hasSocket(kubelet.pid, inodes)) return 'kubelet';
   const owner = pids().find((pid) => hasSocket(pid, inodes));
   const stat = owner === undefined ? undefined : statOf(owner);
-  // It cannot be seen, or is gone already: nothing is known.
+  // The process is not visible, or has exited: its owner is unknown.
   if (owner === undefined || stat === undefined) return 'nobody';
   return belongsTo(owner, stat, kubelet) ? 'kubelet' : { other: `pid ${owner}` };
 }

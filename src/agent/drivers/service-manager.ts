@@ -1,4 +1,4 @@
-/** Whether the service manager starts relet again after a clean exit: `--on-change=exit` depends on it. */
+/** Checks that systemd restarts relet's own service after a clean exit, which `--on-change=exit` relies on. */
 import { readFileSync } from 'node:fs';
 import type { RunCommand } from './command.js';
 

@@ -1,4 +1,7 @@
-/** Samples this host once a minute, and answers from what it has. The history survives a restart of the agent, not a boot. */
+/**
+ * Samples this host once a minute and answers observation requests from the samples. The history survives a restart of the agent, but
+ * not a boot.
+ */
 import type { Observed, ObserveRequest } from '../../api/observe.js';
 import type { Clock } from '../../clock.js';
 import { defineRecord } from '../state/json-record.js';

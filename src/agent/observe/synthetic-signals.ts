@@ -1,4 +1,7 @@
-/** Made signals for a machine that runs no pods, as below a hollow kubelet: as usual, and worse while the running config has a value. */
+/**
+ * Made-up signals for a machine without pods, such as one with a hollow kubelet. Every signal is constant, and gets worse while the
+ * running config has a given value.
+ */
 import type { Observed, ObserveRequest } from '../../api/observe.js';
 import { isSignalName, type SignalName, signals } from '../../api/signals.js';
 import type { NodeSignals } from './sampler.js';

@@ -1,4 +1,4 @@
-/** The files of this host, for the sampler. */
+/** The real files of this host as the sampler reads them: the text of a file, the subdirectories of a directory. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { quietly } from '../../proc.js';
 import type { HostText } from './host-reading.js';

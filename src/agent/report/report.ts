@@ -43,7 +43,7 @@ export interface Report {
   nextStart?: string;
   /** The last lines of the kubelet that `configError` is about. */
   kubeletLog?: string[];
-  /** As it was when the kubelet was started, or a config was assigned. */
+  /** Snapshot from the last kubelet start or assignment. */
   localConfig?: LocalConfig;
   kubeletFlags?: KubeletFlag[];
   /** The node follows no new assignment. */

@@ -1,7 +1,7 @@
 /**
- * Checkpoints: the data of one version of one ConfigMap, under DIR/checkpoints/<uid>/<resourceVersion>, one file a key.
- * A checkpoint never changes. What it must contain is remembered apart (DIR/meta/digests) and verified when it is loaded.
- * Beside them, the documents that relet made from such data.
+ * Checkpoints: the data of one version of one ConfigMap, under DIR/checkpoints/<uid>/<resourceVersion>, one file per key. A checkpoint
+ * never changes: its digests are recorded in DIR/meta/digests and verified when it is loaded. Beside the checkpoints are the documents
+ * that relet made from such data.
  */
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ import { defineRecord, type JsonRecord } from './json-record.js';
 /** Downloaded content: the files, and the annotations of the ConfigMap that validation needs at every boot. */
 export interface ConfigFiles {
   files: Map<string, Uint8Array>;
-  /** Those that have an effect, or are about the signature. */
+  /** The annotations that have an effect or belong to the signature. */
   annotations: Record<string, string>;
   /** Keys that live in binaryData, which is not unpacked; remembered to explain a missing key. */
   binaryKeys: string[];

@@ -1,11 +1,11 @@
 /**
- * Takes over the records of another directory of relet, when a node moves between `relet kubelet` and `relet agent`: both keep the same
- * files, and none of them names the directory it is in. Copied, not moved: the relet of before finds its own unchanged.
+ * Copies the records of another directory of relet when a node moves between `relet kubelet` and `relet agent`: both keep the same
+ * files, and no record names its own directory. The source stays unchanged, so that the move can be undone.
  */
 import { join } from 'node:path';
 import { createDir, type Files, realFiles, replaceFile, temporaryPrefix } from '../../atomic-file.js';
 
-/** They name the rest. */
+/** Records that name checkpoints. */
 const named = ['last-known-good', 'assigned'];
 /** Says that the copy is complete, and from where. */
 const marker = 'copied-from';

@@ -1,7 +1,7 @@
 /**
- * Opens --dynamic-config-dir: makes what is missing, refuses what others could have put there, adopts what a real kubelet
- * left behind, and takes the lock. Everything below is readable by root alone. A disk that is full or can only be read does
- * not keep a node from starting: then it is said, and the node runs with what is there.
+ * Opens --dynamic-config-dir: creates what is missing, rejects what another user could have written, adopts what a real kubelet left
+ * behind, and takes the lock. Only root can read what is below. A full or read-only disk does not keep a node from starting: it is
+ * logged, and the node runs with the records that are there.
  */
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * One small JSON file of ours under DIR/meta, replaced whole. A record that cannot be read counts as absent and is logged: a
- * record of relet's own must never keep a kubelet from starting. A value that a full disk does not take is kept in the process,
- * so that a rollback happens all the same, and is written with the next change.
+ * One small JSON record under DIR/meta, replaced atomically. An unreadable record is logged and counts as absent: relet's own records
+ * must never keep a kubelet from starting. If the disk is full, the value is kept in memory, so that a rollback still happens, and is
+ * written with the next change.
  */
 import { join } from 'node:path';
 import { type Files, isMissing, removeTree, replaceFile } from '../../atomic-file.js';
@@ -75,7 +75,7 @@ export class JsonRecord<T> {
       this.#text = text;
       this.#unwritten = undefined;
     } catch (error) {
-      // Once until it is written: a trial is recorded at every health check.
+      // Logged once until a write succeeds: a trial is recorded at every health check.
       if (this.#unwritten === undefined)
         this.#place.log.error('record cannot be written, kept in memory', { record: this.#type.name, error });
       this.#unwritten = value;

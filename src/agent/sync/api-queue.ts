@@ -1,4 +1,7 @@
-/** A loop with one piece of work that needs the API: queued once, retried with backoff, and at once when the API server is back. */
+/**
+ * A work queue with a single item, for work that needs the API: retried with backoff, and at once when the API server can be reached
+ * again.
+ */
 import type { Clock } from '../../clock.js';
 import type { KubeClient } from '../../kube/client.js';
 import { type ReconcileResult, WorkQueue } from '../../kube/work-queue.js';

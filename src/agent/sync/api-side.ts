@@ -1,6 +1,6 @@
 /**
- * The API as the agent uses it: a view of the Node, events, and two loops. They begin once there is a kubeconfig; until then there is no
- * view, and events are dropped.
+ * The agent's connection to the API: reads of the Node, events, and the sync and status loops. It begins once there is a kubeconfig;
+ * until then there is no NodeView, and events are dropped.
  *
  *   reference, ConfigMap ── watch ──► sync loop ──► Agent.sync ──► records, restart
  *   reporter ─────────────────────► status writer, event sender ──► API
@@ -80,7 +80,7 @@ export class ApiSide {
         await this.#work(connected, sync, signal);
       } catch (error) {
         if (signal.aborted) return;
-        // Such as a certificate that is half written, or a plugin that fails once.
+        // May be temporary, such as a half-written certificate or an exec plugin that fails once.
         log.error('cannot connect to the API server, will retry', { error });
         await clock.sleep(backoffMs(failures, connectBackoff, random), signal).catch(() => {});
       }

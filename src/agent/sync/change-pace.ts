@@ -1,6 +1,6 @@
 /**
- * When a change of the config is read, and when the kubelet is restarted for it: the restart limit, and the jitter of edits. A
- * change is validated, recorded and reported at once; only a restart for a newly assigned config may wait.
+ * Rate limits of config changes: the jitter of in-place edits, and the token bucket for kubelet restarts. A change is validated,
+ * recorded and reported at once; only the restart for a newly assigned config may wait.
  */
 import { type ExactRef, formatRef } from '../../api/config-ref.js';
 import { type Clock, rfc3339 } from '../../clock.js';

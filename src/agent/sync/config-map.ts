@@ -1,4 +1,7 @@
-/** The ConfigMap that is referred to: the exact version that a reference means now, with its files; and when it changes. Writes nothing. */
+/**
+ * Reads and watches the ConfigMap that the reference names: returns its exact version with its files, and reports changes. Writes
+ * nothing.
+ */
 import { ConfigError } from '../../api/config-error.js';
 import { type ConfigRef, type ExactRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
 import { configLabel } from '../../api/node-config.js';
@@ -15,7 +18,7 @@ import { type ConfigFiles, sha256 } from '../state/checkpoints.js';
 
 /** The ConfigMap to read, and what must be true of it. */
 export interface AssignedRef extends ConfigRef {
-  /** It must carry the label that marks a kubelet config. */
+  /** The ConfigMap must have the label that marks a kubelet config. */
   labelled?: true;
 }
 
@@ -165,7 +168,7 @@ export class ConfigMapWatch {
     this.#options = options;
   }
 
-  /** From now on this one, or none. */
+  /** Sets the ConfigMap to watch; undefined stops the watch. */
   follow(place: Place | undefined): void {
     const present = this.#following?.place;
     if (place?.namespace === present?.namespace && place?.name === present?.name) return;

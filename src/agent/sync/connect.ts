@@ -1,4 +1,4 @@
-/** With the kubelet's own credential, and under the name it will register: the connection of a node to its cluster. */
+/** Connects a node to its cluster, with the kubelet's own credential and the node name that the kubelet registers with. */
 
 import { X509Certificate } from 'node:crypto';
 import { nodeConfigs } from '../../api/node-config.js';

@@ -1,4 +1,7 @@
-/** Sends events about the Node in their order, until the API has them; and one event for each rejection or rollback in the report. */
+/**
+ * Sends events about the Node in order, and retries until the API has them. Also makes one event for each rejection or rollback in the
+ * report.
+ */
 import { isAlreadyExists, isForbidden, isInvalid } from '../../api/status.js';
 import { betaError } from '../../api/upstream-words.js';
 import { causesOf } from '../../error-causes.js';

@@ -1,7 +1,7 @@
 /**
- * The condition ConfigOK of the Node where the reference is a NodeConfig, for rules that look at Nodes. Written when it changes:
- * one that somebody else rewrites or removes stays as it is until then. The kubelet patches the same list; a strategic merge
- * patch of one condition, by its type, leaves those of others alone.
+ * Writes the condition ConfigOK of the Node if the reference is a NodeConfig, for alerts that read Nodes. It is written only when it
+ * changes: if somebody else rewrites or removes it, it stays like that until then. The kubelet patches the same list, so this is a
+ * strategic merge patch of one condition, which keeps the others.
  */
 import { okReasons } from '../../api/condition-reasons.js';
 import type { NodeCondition } from '../../api/node-condition.js';
@@ -28,7 +28,7 @@ const type = 'ConfigOK';
 
 export class NodeConditionWriter {
   readonly #options: NodeConditionOptions;
-  /** As it was last written, or found; and on which Node, undefined where it may not be written. */
+  /** The condition as last written or read, and the uid of its Node. Undefined if it may not be written. */
   #known: { condition: NodeCondition; uid: string | undefined } | undefined;
 
   constructor(options: NodeConditionOptions) {

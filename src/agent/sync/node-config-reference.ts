@@ -1,4 +1,7 @@
-/** The reference where API servers keep none in Nodes: NodeConfig.spec.configSource. Reported in its status, and in a condition of the Node. */
+/**
+ * The reference in a NodeConfig, for API servers without spec.configSource in Nodes: reads NodeConfig.spec.configSource, and reports in
+ * its status and in a condition of the Node.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { isRenewalDue, newLease } from '../../api/agent-lease.js';
 import {

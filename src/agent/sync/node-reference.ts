@@ -1,4 +1,4 @@
-/** The reference as Kubernetes had it: Node.spec.configSource, reported in Node.status. */
+/** The reference in the Node, as in Dynamic Kubelet Configuration: reads Node.spec.configSource and reports in Node.status. */
 import { isDeepStrictEqual } from 'node:util';
 import { isRenewalDue, leaseAnnotation, newLease, readLeaseText } from '../../api/agent-lease.js';
 import { ConfigError } from '../../api/config-error.js';

@@ -1,6 +1,6 @@
 /**
- * When the ConfigMap of a fresh assignment is read: the controller grants it within moments, so a read before that, or one that is
- * forbidden, is retried quickly, and is an error only after some seconds.
+ * Waits for the permission to read the ConfigMap of a new assignment. The controller grants it within moments, so a forbidden read is
+ * retried quickly, and becomes an error only after some seconds.
  */
 import { isForbidden } from '../../api/status.js';
 import type { Clock } from '../../clock.js';

@@ -52,7 +52,7 @@ export interface ReferenceListener {
 export interface Reference {
   /** Follows the object by name until the signal fires. */
   follow(listener: ReferenceListener, signal: AbortSignal): Promise<void>;
-  /** As the watch has brought it, or as the API has it now. Throws a ConfigError when the API refuses, another error when it does not answer. */
+  /** Returns the watched object, or reads it. Throws a ConfigError if the API rejects the read, another error if it does not answer. */
   read(signal: AbortSignal): Promise<Instruction>;
   /** The instruction that the watch has delivered last; undefined where that is not known. */
   newest?(): Instruction | undefined;
@@ -126,7 +126,7 @@ export class ChosenReference implements Reference {
   async read(signal: AbortSignal): Promise<Instruction> {
     const kind = this.#kind ?? (await this.#ask(signal).catch(refused));
     const instruction = await this.#options.references[kind].read(signal);
-    // It is missing: alone, or with its whole kind?
+    // The NodeConfig is missing: find out whether the API still serves NodeConfigs at all.
     if (kind === 'NodeConfig' && instruction.kind === 'none' && (await this.#ask(signal)) === 'Node')
       return this.read(signal);
     return this.#remembering(kind, instruction);

@@ -1,6 +1,6 @@
 /**
- * Writes the newest report into the status until the API has it. The config that runs and an error are written at once, the rest
- * together. An agent without anything to report renews its lease.
+ * Writes the newest report to the status, and retries until the API has it. Changes of the active config and of the error are written
+ * at once, other changes together. An agent with nothing to report renews its lease.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { renewMs } from '../../api/agent-lease.js';

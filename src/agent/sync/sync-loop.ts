@@ -1,4 +1,4 @@
-/** The sync loop: reads the reference when it may have changed and hands it to the agent; again after a failure, with backoff. */
+/** The sync loop: reads the reference when it may have changed and passes it to the agent. Retries with backoff after a failure. */
 import { ConfigError } from '../../api/config-error.js';
 import { type ConfigRef, sameConfig } from '../../api/config-ref.js';
 import { ConnectionError } from '../../kube/transport.js';

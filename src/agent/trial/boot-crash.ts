@@ -1,6 +1,6 @@
 /**
- * A last known good config that crashed at a boot. It may come back in the same boot, as where another config has set what it needs
- * (protectKernelDefaults), so that nothing would be left of it; it stays reported until it has survived a boot.
+ * Records that the last known good crashed at a boot. In the same boot it may become healthy, because another config has set what it
+ * needs (protectKernelDefaults), so success there proves nothing: the crash stays reported until the config has survived a boot.
  *
  *   crashed at a boot ─► reported ─► healthy in that boot: reported ─► healthy in a later boot: over
  *                                                   └─ another config runs as it should: over

@@ -1,4 +1,4 @@
-/** A kubelet that exited: why, whether that counts against its config, and what is kept of it on disk. */
+/** Explains a kubelet exit: the cause, whether it counts against the config, and the log lines that are kept on disk. */
 
 import { isObject } from '../../json.js';
 import type { ExitStatus, KubeletDriver } from '../drivers/driver.js';

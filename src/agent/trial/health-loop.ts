@@ -1,6 +1,6 @@
 /**
- * Checks the health of one kubelet until it exits, and measures how long it is healthy, how long not, and how long the API server
- * has not answered. kubelet-run.ts decides what follows.
+ * Checks the health of one kubelet until it exits. Measures how long it was healthy, how long not, and how long the API server has not
+ * answered; kubelet-run.ts decides what follows.
  */
 import type { Clock } from '../../clock.js';
 import { counts, type Health, isHealthy, type NodeBefore } from './trial.js';

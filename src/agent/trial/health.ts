@@ -1,6 +1,6 @@
 /**
- * Whether the running kubelet is healthy: asks its /healthz, and whether the answer is the kubelet's own, and the API server about the
- * Node; and the baseline before a restart.
+ * One health check of the running kubelet: its /healthz, whether the kubelet itself answered there, and its Node in the API. Also takes
+ * the baseline: the same before a restart.
  */
 
 import { get } from 'node:http';

@@ -82,7 +82,7 @@ export function lastKubeletWrite({ metadata }: KubeObject): string | undefined {
   return written ?? metadata.creationTimestamp;
 }
 
-/** Those that an earlier kubelet had started already. A pod that was scheduled since is a new one, which the scheduler may place elsewhere. */
+/** Keeps the pods that an earlier kubelet had started. A pod scheduled since then is new: the scheduler may place it elsewhere. */
 export function rejectedRunning(pods: KubeObject[], since: Since): RejectedPods | undefined {
   const ran = ({ metadata, status }: KubeObject) => {
     const { startTime = metadata.creationTimestamp ?? '' } = (status ?? {}) as PodStatus;

@@ -1,9 +1,9 @@
 /**
- * When a config that failed is started again although nobody assigned it again.
+ * Decides when a failed config is started again without a new assignment.
  *
- * failed ── the kubelet's executable changed ─────────────────────► tried again
- *    ├───── a file that it names changed, and some time passed ───► tried again
- *    └───── it was last known good, and its fallback is healthy ──► started once more; if it crashes, it stays failed
+ *   failed ── the kubelet's executable changed ─────────────────────► tried again
+ *      ├───── a file that it names changed, and some time passed ───► tried again
+ *      └───── it was last known good, and its fallback is healthy ──► started once more; if it crashes, it stays failed
  */
 import { readPlain } from '../../config/plain-document.js';
 import type { KubeletDriver } from '../drivers/driver.js';

@@ -192,7 +192,7 @@ function isTrial(value: unknown): value is Trial {
 export type Result =
   /** Every validation step accepted it, the kubelet's own among them. `failures` is how often it failed before. */
   | { kind: 'validated'; failures?: number }
-  /** It was healthy for a whole trial. */
+  /** The config was healthy for a whole trial. */
   | { kind: 'passed' }
   | Failure;
 
@@ -208,7 +208,7 @@ export interface Failure {
   failures?: number;
   /** The environment in which it failed: a change is a reason to try again. */
   environment?: Environment;
-  /** It was last known good: started once more when its fallback is healthy, in case something else was broken meanwhile. */
+  /** Set if it was last known good: started once more when its fallback is healthy, in case something else was broken meanwhile. */
   retryOnce?: true;
 }
 

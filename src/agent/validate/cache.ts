@@ -27,7 +27,7 @@ export interface CacheOptions {
   load(): Promise<Validator>;
 }
 
-/** Those that records can name at once, and a few more for a node that switches back and forth. */
+/** Cache size: the configs that records can name at once, and a few more for a node that switches back and forth. */
 const mostResults = 8;
 
 export function cached(options: CacheOptions): Validator {

@@ -1,6 +1,6 @@
 /**
- * Facts for the forecast that only the host shows: cgroups that a config names and what they use, and sysctls as the next boot sets
- * them. One command on the host, and only for a config that depends on such a fact.
+ * Facts for the forecast that only the host has: the cgroups that a config names and their usage, and the sysctls that the next boot
+ * will set. Read with one command on the host, and only if the config depends on them.
  */
 import { cgroupPath, rootPath } from '../../config/forecast/cgroups.js';
 import { expectedSysctls } from '../../config/forecast/kernel.js';

@@ -1,6 +1,6 @@
 /**
- * Facts about this host on which validation depends. Light: every node loads it at every start. The local files are read again
- * each time, because an administrator may have edited them.
+ * Facts about this host that validation depends on. Cheap, since every node computes them at every start. The local files are read
+ * again each time, because an administrator may have edited them.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';

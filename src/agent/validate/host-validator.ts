@@ -1,7 +1,6 @@
 /**
- * Work on a node that needs the tables of every kubelet version, loaded only for a new question: the validator with its parts from this
- * machine (the kubelet binary, the local files, static pods, cgroups), and the document that a kubelet can read from a payload that it
- * cannot.
+ * The part of validation that needs the tables of every kubelet version, so it is loaded only on a cache miss: the validator, wired to
+ * this machine (kubelet binary, local files, static pods, cgroups), and the conversion of payloads that a kubelet cannot read itself.
  */
 import { join } from 'node:path';
 import type { FieldPolicy } from '../../api/field-policy.js';

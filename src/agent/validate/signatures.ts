@@ -1,14 +1,14 @@
 /**
- * Validation of a host with a trust file: the signature of a config is checked before everything else about it.
+ * Adds the signature check to the validation of a host with a trust file. The signature is checked before anything else.
  *
  *   config                               trust file      result
  *   local                                –               as without
  *   fallback, accepted before            –               as without
  *   assigned, accepted when it arrived   –               as without: neither expiry nor a lost trust file keeps a node from booting
  *   else                                 can be used     by decideSignature()
- *   else                                 gone, unusable  TrustFileUnusable: nothing new is accepted, and what runs is kept
+ *   else                                 gone, unusable  TrustFileUnusable: nothing new is accepted, and the running config is kept
  *
- * While a person on the host lets unsigned configs pass, they are accepted all the same.
+ * While a person on the host allows unsigned configs, these are accepted too.
  */
 import { ConfigError } from '../../api/config-error.js';
 import { sameConfig } from '../../api/config-ref.js';

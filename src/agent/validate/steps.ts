@@ -1,4 +1,7 @@
-/** Steps of validate.ts: the isolation checks, the warnings, and the answer of the kubelet binary. The first two are pure; facts are given. */
+/**
+ * Steps of validate.ts: isolation checks, warnings, and the probe of the kubelet binary. The first two are pure and get the facts
+ * passed in.
+ */
 
 import { diff } from '../../config/diff.js';
 import type { Objection } from '../../config/field-policy.js';

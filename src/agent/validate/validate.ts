@@ -71,7 +71,7 @@ export interface ValidateOptions {
   steps: 'all' | 'no-probe' | 'no-probe-no-forecast';
   /** The config is the node's last known good: it is not dropped because relet cannot read the local config. */
   isLastKnownGood?: boolean;
-  /** It is assigned, or about to be. Default: a fallback, which ran before. */
+  /** The config is assigned, or about to be. Default: a fallback, which ran before. */
   role?: 'arriving' | 'assigned';
   signal: AbortSignal;
 }

@@ -1,6 +1,6 @@
 /**
- * One agent per host, wherever it runs: two pods do not see each other's processes, but they see a socket in the host's /run. It
- * answers as long as its holder lives, and the kernel closes it with the holder.
+ * Lock that allows one agent per host, in a pod or on the host itself: a Unix socket in the host's /run. Pods do not see each other's
+ * processes, but they see this socket. It answers as long as its holder lives, and the kernel closes it when the holder exits.
  */
 import { statSync, unlinkSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';

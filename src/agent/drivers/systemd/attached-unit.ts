@@ -1,6 +1,7 @@
 /**
- * The unit beside the run of a kubelet: what its next start is, and what others did to it. Every look compares the host with what
- * relet put there. Nothing that others did is undone, except that a command that changed is repeated in relet's drop-in.
+ * The kubelet's unit between two switches: the config that its next start will use, and changes that others made. Each check compares
+ * the host with relet's record. Changes by others are reported and not undone, with one exception: when ExecStart= of the unit has
+ * changed, relet's drop-in is written again with the new command.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type ExactRef, sameConfig } from '../../../api/config-ref.js';
@@ -33,7 +34,7 @@ export interface AttachedUnitOptions {
   log: Log;
 }
 
-/** Those that records can name at once, and a few more. */
+/** Limit: the configs that records can name at once, and a few more. */
 const mostConfigs = 8;
 
 export class AttachedUnit implements KubeletUnit {

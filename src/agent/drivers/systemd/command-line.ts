@@ -1,6 +1,6 @@
 /**
- * Delivery by drop-ins of the unit, each with the unit's command and `--config`. A switch and a promotion are one daemon-reload each:
- * on some hosts a reload takes devices away from running containers.
+ * Delivers a config through drop-ins of the kubelet's unit, each with the unit's own ExecStart= plus `--config`. Starting a trial and
+ * keeping its config cost one daemon-reload each: on some hosts a reload takes devices away from running containers.
  */
 import { quietly } from '../../../proc.js';
 import type { Delivery, TrialOptions, UnitHostOptions } from './delivery.js';

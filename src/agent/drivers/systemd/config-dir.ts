@@ -1,6 +1,6 @@
 /**
- * Delivery to a kubelet inside k3s or below RKE2, which reads a directory of drop-ins. One constant drop-in of the unit runs relet's
- * script before each start, and that installs one file there, from what is on trial or kept: no switch reloads systemd.
+ * Delivers a config to the kubelet of k3s or RKE2, which reads a directory of config drop-ins. A constant drop-in of the unit runs
+ * relet's script before each start. The script copies one file into that directory, so that a switch needs no daemon-reload:
  *
  *     /run/relet/trial, else /run/relet/fallback, else DIR/good, else none ──► agent/etc/kubelet.conf.d/zz-relet.conf
  */

@@ -1,4 +1,7 @@
-/** How a config gets to the kubelet of a unit: command-line.ts by a drop-in of the unit, config-dir.ts by a file that the kubelet reads. */
+/**
+ * Interface for delivering a config to the kubelet of a systemd unit. command-line.ts uses a drop-in of the unit, config-dir.ts a file
+ * in the kubelet's config directory.
+ */
 import type { Clock } from '../../../clock.js';
 import type { Log } from '../../../log.js';
 import type { RunCommand } from '../command.js';

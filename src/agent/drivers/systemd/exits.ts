@@ -1,4 +1,4 @@
-/** How the kubelet of a unit exited, from the record of the script or from systemd. Pure. */
+/** Reads why the kubelet of a unit exited, from the record that relet's script wrote or from systemd's unit state. Pure. */
 import { constants } from 'node:os';
 import type { Exit } from '../driver.js';
 import type { ExitRecord } from './own-files.js';

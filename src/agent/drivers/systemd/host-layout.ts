@@ -1,4 +1,7 @@
-/** Paths of relet's files on the host. Every path that is written to a unit file or a script comes from here, and is safe there. */
+/**
+ * Paths of relet's files on the host. Every path that relet writes into a unit file or a script comes from here, and is safe there
+ * unquoted.
+ */
 import { join } from 'node:path';
 import { embeddedDropIn } from '../../embedded-drop-in.js';
 import { type DropInKind, dropIns, safePath } from './unit-text.js';

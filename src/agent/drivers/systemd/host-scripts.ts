@@ -1,13 +1,14 @@
 /**
- * Programs on the host that need no agent, as text: the script that counts exits of the kubelet and returns to what was kept, and
- * the units that run it. POSIX shell, systemctl and journalctl; no other program. Every step may be the last one before a crash.
+ * The shell script that relet installs on the host, and the units that run it, as text. The script counts exits of the kubelet and
+ * falls back to the kept config even if no agent runs. It uses POSIX shell, systemctl and journalctl only, and a crash after any step
+ * is safe.
  *
- *   exited     after each exit of the kubelet (ExecStopPost= of relet's drop-ins): counts those that speak against the config.
- *              The third one: trial → rollback, kept config → fallback to local, local after that → return to good, once
- *   begin      before a kubelet on trial starts: notes the limits of cgroups, which that kubelet may change. Of an embedded
- *              kubelet before each start: installs the file that it reads, and arms the deadline
- *   rollback   puts these limits back, removes the trial, restarts the kubelet with what was kept. Also started by the agent and by
- *              the deadline
+ *   exited     after each exit of the kubelet (ExecStopPost= of relet's drop-ins): counts crashes. The one that reaches the
+ *              limit: trial → rollback, kept config → fallback to local, local after that → return to good, once
+ *   begin      before a kubelet on trial starts: saves the cgroup limits, which that kubelet may change. For an embedded kubelet
+ *              before each start: installs the file that it reads, and arms the deadline
+ *   rollback   restores these limits, removes the trial, restarts the kubelet with the kept config. Also started by the agent and by
+ *              the deadline timer
  *   fallback   the local config instead of the kept one, until the next boot or until the agent keeps another one
  *   local      the same at once, for an operator on a host without an agent
  *   arm        the deadline of a trial that was staged, when it starts

@@ -1,7 +1,6 @@
 /**
- * `relet` for people on a host without Node.js, as text: a script that runs the relet of the agent, where the agent is: in its pod,
- * or on the host. Where no agent runs, it does what must not wait for one, and leaves the rest for the next agent. POSIX shell,
- * nsenter, systemctl.
+ * The `relet` command for hosts without Node.js, as text: a shell script that runs the relet of the agent, in its pod or on the host.
+ * If no agent runs, it does the urgent part itself and leaves a request for the next agent. Needs POSIX shell, nsenter and systemctl.
  */
 import { dirname } from 'node:path';
 import { type HostLayout, lockPath, unitNames } from './host-layout.js';

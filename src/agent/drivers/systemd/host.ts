@@ -1,6 +1,6 @@
 /**
- * The host as the driver changes it, one whole operation a method. Every order of writes is such that a crash in between leaves a
- * unit that starts, and a trial that ends.
+ * The driver's changes to the host: install a trial, keep a config, roll back, remove. Each method is one whole operation. Its writes
+ * are ordered so that after a crash between any two of them the unit still starts and the trial still ends.
  */
 import type { StartedConfig } from '../driver.js';
 import { ByCommandLine } from './command-line.js';
@@ -42,7 +42,7 @@ export class UnitHost {
     return { unit, own: own.dropIns(), base, running, obstacle };
   }
 
-  /** From now on the next start is a trial of it. `isNow` where it follows at once: then the deadline counts from now. */
+  /** Makes the next start a trial of the config. `isNow`: the restart follows at once, so the deadline counts from now. */
   async installTrial(view: HostView, config: string, { isNow }: { isNow: boolean }): Promise<void> {
     const { own, log } = this.#options;
     const fresh = view.unit.needDaemonReload ? await this.#reloaded() : view;

@@ -1,4 +1,4 @@
-/** Limits of the host, for the case that no agent decides before. */
+/** Limits that systemd and relet's script apply on the host, so that a trial also ends if the agent does not end it. */
 
 /** Times the agent's own deadline. */
 export const hostPatience = 1.5;

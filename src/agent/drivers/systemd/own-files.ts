@@ -27,9 +27,9 @@ export interface ExitRecord {
   status: string;
   /** CLOCK_MONOTONIC, in microseconds. */
   at: number;
-  /** It was one too many. */
+  /** The exit reached the limit, and the script rolled back. */
   rolledBack: boolean;
-  /** Nobody asked for it: k3s exits with 0 after an error of its kubelet. */
+  /** The exit was not requested: k3s exits with 0 after an error of its kubelet. */
   byItself?: boolean;
 }
 
@@ -63,7 +63,7 @@ export class OwnFiles {
     return text === undefined ? undefined : readDropIn(text);
   }
 
-  /** Those that are there. */
+  /** The drop-ins that exist. */
   dropIns(): Partial<Record<DropInKind, DropInHeader>> {
     const { embedded } = this.layout;
     // Without it every start is with the file that is installed.
@@ -223,7 +223,7 @@ export class OwnFiles {
     }
   }
 
-  /** Nothing is written that is there already: an agent that starts again leaves the host as it is. */
+  /** Skips files whose content is unchanged, so that an agent that starts again leaves the host as it is. */
   #write(path: string, data: string | Buffer, mode: number): void {
     const target = this.#root + path;
     if (this.#read(path) === data.toString('utf8')) return;

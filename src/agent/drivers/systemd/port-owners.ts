@@ -1,4 +1,4 @@
-/** Owners of the kubelet's ports, as the host's /proc shows them to a command there: a pod has another /proc. */
+/** Finds the processes that own the kubelet's ports by a command on the host, since a pod does not see the host's /proc. */
 import type { RunCommand } from '../command.js';
 import type { Port, PortOwner } from '../driver.js';
 import { inodesOf, type ListeningSocket, parseRow } from '../listeners.js';
@@ -33,6 +33,6 @@ async function ownerOf(inodes: string[], open: string, run: RunCommand): Promise
   if (inodes.length === 0) return 'nobody';
   const { stdout } = await run(['/bin/sh', '-c', holders, 'sh', ...inodes], timeoutMs);
   const pid = /^\/proc\/(\d+)\//.exec(stdout)?.[1];
-  // It cannot be seen, or is gone already: nothing is known.
+  // The process is not visible, or has exited: its owner is unknown.
   return pid === undefined ? 'nobody' : { other: `pid ${pid}` };
 }
