@@ -1,9 +1,9 @@
-/** Analyses of a set in words that all programs share: outcomes, values with their units, what is compared. Pure. */
+/** Formatting of a set's analyses that all programs share: outcomes, values with their units, counts. Pure. */
 import { rfc3339 } from '../clock.js';
 import type { AnalyzedGroup, NodeConfigSetStatus, WaveAnalysis } from './node-config-set.js';
 import { isSignalName, type Signal, signals } from './signals.js';
 
-/** Those of the revision that is rolled out, newest first. One that was taken back while it was observed ends without an outcome. */
+/** Analyses of the update revision, newest first. Without those of a revision that was rejected while it was observed: no outcome. */
 export function analysesOf({ analyses = [], updateRevision, rejectedRevision }: NodeConfigSetStatus): WaveAnalysis[] {
   const isOver = updateRevision === rejectedRevision;
   return analyses.filter(({ revision, state }) => revision === updateRevision && !(isOver && state === 'Observing'));

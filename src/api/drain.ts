@@ -1,5 +1,5 @@
 /**
- * Marks that relet writes on a Node that it drains, so that any replica, and any person, sees whose cordon it is:
+ * Marks that relet puts on a Node that it drains, so that any replica, and any person, sees which set has cordoned it:
  *
  *   relet.dev/drain: '{"set":"gpu","revision":"1f0c…","state":"Draining","at":"2026-03-01T10:00:00Z"}'
  *

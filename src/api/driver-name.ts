@@ -1,4 +1,4 @@
-/** How an agent drives its kubelet, as the status of a NodeConfig names it. */
+/** Names of the agent's drivers in the status of a NodeConfig: how the agent starts and stops its kubelet. */
 
 /** The kubelet is a part of k3s or RKE2: it is restarted with all of that program. */
 export type EmbeddedDriver = `${'k3s' | 'rke2'}-${'agent' | 'server'}`;

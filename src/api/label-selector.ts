@@ -1,6 +1,6 @@
 /**
- * Label selectors in their text form, `env=prod,tier in (web,db),!old`, parsed and refused as Kubernetes does; and as objects,
- * `{matchLabels, matchExpressions}`.
+ * Parses label selectors in their text form, `env=prod,tier in (web,db),!old`, with the errors of Kubernetes; and matches labels
+ * against them, or against the object form `{matchLabels, matchExpressions}`.
  */
 import { goQuote } from '../go/quote.js';
 import { checkLabelValue, checkQualifiedName } from './names.js';

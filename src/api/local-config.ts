@@ -1,6 +1,6 @@
 /**
- * Reads `status.localConfig` of a NodeConfig. A node writes it, and its value is free-form: it is measured before anything else walks it,
- * without recursion and never further than the bounds. The schema of NodeConfigs has the same bounds where a schema can have them. Pure.
+ * Reads `status.localConfig` of a NodeConfig. A node writes it and its value is free-form, so its size is checked before any other code
+ * walks it: without recursion, and never beyond the bounds. The schema of NodeConfigs has the same bounds as far as a schema can. Pure.
  */
 import { isObject } from '../json.js';
 import type { LocalConfig, NodeConfig } from './node-config.js';

@@ -1,6 +1,6 @@
 /**
- * Annotations of Nodes and NodeConfigs: reports of a node about itself, where Node.status has no field for it (a
- * NodeConfig has it in its status); what is left to do on a node after a change; and which set has claimed it.
+ * Annotations on Nodes and NodeConfigs: reports of a node for which Node.status has no field (a NodeConfig has them in its status),
+ * actions that are owed after a change, and the set that has claimed the node.
  */
 
 import { parseObject } from '../json.js';

@@ -1,6 +1,6 @@
 /**
- * NodeConfigSet: which nodes, which config, and how a change of it gets there. deploy/base/nodeconfigsets.relet.dev.yaml has the
- * schema with the same defaults; docs/sets.md explains the fields.
+ * NodeConfigSet: a config for the nodes that a selector matches, with a strategy for rolling out its changes.
+ * deploy/base/nodeconfigsets.relet.dev.yaml has the schema with the same defaults; docs/sets.md explains the fields.
  */
 import type { ConfigRef } from './config-ref.js';
 import type { LabelSelectorObject } from './label-selector.js';

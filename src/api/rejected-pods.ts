@@ -1,4 +1,7 @@
-/** Pods that ran on a node and were rejected by its kubelet when it was restarted with a config on trial. In the status of the NodeConfig. */
+/**
+ * `rejectedPods` in the status of a NodeConfig: pods that ran on the node and that its kubelet rejected when it restarted with a config
+ * on trial.
+ */
 import { isObject } from '../json.js';
 
 export interface RejectedPods {

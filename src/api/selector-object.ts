@@ -1,4 +1,4 @@
-/** Selectors as an object, as in a NodeConfigSet, to and from their text form. Pure. */
+/** Converts selectors between their text form and the object form of a NodeConfigSet. Pure. */
 import {
   type LabelRequirement,
   type LabelSelectorObject,

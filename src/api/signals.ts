@@ -1,8 +1,9 @@
 /**
- * Signals by which a node is compared with others: names, units and the range outside of which a value counts as no answer. Pure.
+ * Signals of an analysis: names, units, and the range beyond which a value is ignored. Pure.
  *
- * A count is the number of workloads (owners of pods; a pod without one is its own) that were newly affected on the node in the window. A
- * level is one number for the window, raised to its floor before its logarithm is taken: below it, differences mean nothing.
+ * A count is the number of workloads (owners of pods; a pod without one is its own) that were newly affected on the node in the window.
+ * A level is one number for the window. It is raised to its floor before its logarithm is taken: below the floor, differences mean
+ * nothing.
  */
 
 export interface Signal {

@@ -1,4 +1,4 @@
-/** The Status object with which an API server answers a failed request, the error that carries it, and how to tell such errors apart. */
+/** The Status object with which an API server answers a failed request, the error class that carries it, and predicates for such errors. */
 export interface StatusCause {
   reason?: string;
   message?: string;

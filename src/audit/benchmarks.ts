@@ -1,6 +1,6 @@
 /**
- * The ids under which benchmarks have the checks. The CIS Kubernetes Benchmark numbers its kubelet checks again from time to time, and
- * each version is for some minors; the DISA STIG has an id for each; the guide of NSA and CISA has chapters. Pure.
+ * The ids of the checks in each benchmark. The CIS Kubernetes Benchmark renumbers its kubelet checks from time to time, and each
+ * version covers some minors; the DISA STIG has one id per check; the guide of NSA and CISA has chapters. Pure.
  */
 import type { Minor } from '../config/model.js';
 

@@ -1,6 +1,6 @@
 /**
- * The checks of an audit: predicates over the effective config of one kubelet. Benchmarks give them their ids (benchmarks.ts). A value
- * that is not known is `cannot-tell`, never a pass. Pure.
+ * The checks of an audit: predicates over the effective config of one kubelet. Their ids in benchmarks are in benchmarks.ts. If a value
+ * is unknown, the result is `cannot-tell`, never a pass. Pure.
  */
 import { gateAt, isGateOn } from '../config/gates.js';
 import { hasOwnCertificate } from '../config/host-paths.js';

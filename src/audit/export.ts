@@ -1,5 +1,5 @@
 /**
- * The same overlay in the format of another system: what that system cannot express is named by field. Pure.
+ * Exports an overlay in the format of another system. Fields that this system cannot express are returned by name. Pure.
  *
  *   openshift   KubeletConfig of the Machine Config Operator      talos       KubeletConfig document, or a patch before 1.14
  *   eks         NodeConfig of nodeadm                             karpenter   EC2NodeClass

@@ -1,6 +1,7 @@
 /**
- * The fixes of an audit as one overlay a pool, so that each node restarts its kubelet once. Left out, and named: what a person must
- * decide, what a flag of the kubelet pins, and what the forecast says would keep the kubelet from starting. Pure.
+ * Turns the failed checks of an audit into one overlay per pool, so that each node restarts its kubelet once. Leaves out, with the
+ * reason, fixes that a person must decide, fields that a kubelet flag pins, and values with which the forecast says the kubelet would
+ * not start. Pure.
  */
 import { check as checkConfig } from '../config/check.js';
 import { encode } from '../config/encode.js';

@@ -1,4 +1,4 @@
-/** An audit for other programs: SARIF 2.1.0 for code scanning, JUnit XML for CI. Pure. */
+/** Writes an audit report as SARIF 2.1.0 for code scanning, or as JUnit XML for CI. Pure. */
 import { oneLine } from '../visible-text.js';
 import { type AuditReport, type Finding, isOpen } from './audit.js';
 import { checks, type Severity } from './checks.js';

@@ -1,4 +1,4 @@
-/** Waivers: findings that somebody accepts, for nodes, with a reason and an end. One that has expired accepts nothing. Pure. */
+/** Waivers: accepted findings, each for some nodes, with a reason and an expiry date. An expired waiver has no effect. Pure. */
 import { matchesLabels, parseLabelSelector, SelectorError } from '../api/label-selector.js';
 import { CannotRun } from '../cannot-run.js';
 import { isObject } from '../json.js';

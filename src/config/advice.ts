@@ -1,6 +1,7 @@
 /**
- * Values that the kubelet accepts silently and the author probably did not intend: values that it does not know, addresses that it drops,
- * relative paths, default thresholds that are lost, a limit where none was meant. Never an error: the kubelet starts. What is often meant is left alone.
+ * Warnings about values that the kubelet accepts but the author probably did not intend: unknown values, addresses that are ignored,
+ * relative paths, default eviction thresholds that are lost, a limit of 0 that limits. Never an error, since the kubelet starts. Values
+ * that are often intended cause no warning.
  */
 import { quote } from '../go/text.js';
 import { choicesOf, fieldsWithChoices } from './choices.js';

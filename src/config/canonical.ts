@@ -1,4 +1,4 @@
-/** One order of keys, so that equal configs give equal text. */
+/** Sorts the keys of a config, so that equal configs serialize to equal text. */
 import { isObject } from '../json.js';
 import { setOwn } from './copy.js';
 import type { KubeletConfig } from './model.js';

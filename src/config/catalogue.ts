@@ -1,6 +1,6 @@
 /**
- * Requirements of changing each field on a live node, and why. Separate from the rest of the module: only people read it, so
- * only the command line carries it. Versions, defaults and flags of a field are in fields.ts.
+ * The catalogue: what changing each field requires on a live node (restart, drain, reboot, …), and why. For previews, sets and `relet
+ * config explain`. Versions, defaults and flags of a field are in fields.ts.
  */
 import { apiTraffic } from './catalogue/api-traffic.js';
 import { cgroups } from './catalogue/cgroups.js';

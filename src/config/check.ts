@@ -1,10 +1,10 @@
 /**
- * The whole check of one document, in the kubelet's order:
+ * Checks one document completely, in the kubelet's order:
  *
  *   flags ─► their gates ─► decode ─► defaults ─► flags over it ─► validate ─► forecast ─► advice
  *
- * `verdict` and `message` are those of the first step that refuses, where the kubelet ends. The later steps run all the same, on what
- * could be decoded, so that one check has all findings.
+ * `verdict` and `message` are those of the first step that rejects the document, at which the kubelet exits. The later steps still run
+ * on what could be decoded, so that one check returns all findings.
  */
 import { advise } from './advice.js';
 import { type Decoded, DecodeError, type DecodeOptions, decode } from './decode.js';
@@ -63,7 +63,7 @@ interface Step {
   findings: Finding[];
   /** Paths without a value to rely on: later findings about them are left out. */
   doubtful: string[];
-  /** Nothing is refused, and the kubelet would not start. */
+  /** The document is accepted, and the kubelet would still not start. */
   stops?: boolean;
 }
 
@@ -83,7 +83,7 @@ export interface Examination {
   document?: KubeletConfig;
   /** After defaults and flags. */
   config?: KubeletConfig;
-  /** Those that this kubelet takes. */
+  /** Flags that this kubelet accepts. */
   flags: CommandLine;
   /** The document was decoded as a whole. Flags that are not known change nothing in it. */
   isRead: boolean;

@@ -1,4 +1,4 @@
-/** The values that a field takes, and the keys that a map takes, where the kubelet knows only a few. Pure. */
+/** Fields whose values, and maps whose keys, are limited to a few that the kubelet knows. Pure. */
 import { cpuOptions } from './forecast/cpu-manager.js';
 import { evictionSignals } from './forecast/eviction.js';
 import type { Option } from './forecast/manager-options.js';

@@ -1,7 +1,7 @@
 /**
- * Fills a config from a document as Go's JSON decoder fills a struct. A wrong type is noted and decoding continues; a
- * value that reads itself (duration, quantity, time) ends it. The kubelet reports that end, else the first note; we keep all,
- * and what could be decoded.
+ * Fills a config from a document as Go's JSON decoder fills a struct. After a value of the wrong type decoding continues; after an
+ * error of a type with its own UnmarshalJSON (duration, quantity, time) it ends. The kubelet reports the latter if there is one, else
+ * the first error; relet returns all errors, and what could be decoded.
  */
 
 import { rfc3339 } from '../clock.js';
@@ -20,7 +20,7 @@ export interface FieldsResult {
   /** The decodable part; a map lacks the entries that could not be decoded. */
   config: KubeletConfig;
   positions: Map<string, Position>;
-  /** Everything the kubelet refuses, in the order of the document. */
+  /** All errors, in the order of the document. */
   errors: Finding[];
   /** The kubelet's error; undefined when it decodes. */
   message: string | undefined;

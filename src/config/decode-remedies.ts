@@ -1,4 +1,4 @@
-/** Remedies for values that Go cannot decode: its error names types of Go, and not what a document should have. */
+/** Remedies for values that Go cannot decode. The error names Go types; the remedy says what to write in the document. */
 import type { Value } from '../go/yaml/value.js';
 import { integerRanges, type ScalarShape, type Shape } from './shape.js';
 

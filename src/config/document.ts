@@ -1,4 +1,4 @@
-/** Reads the text of a document: JSON when it starts like it, YAML otherwise. */
+/** Parses the text of a document: as JSON if it begins like JSON, else as YAML. */
 import { trimSpace } from '../go/text.js';
 import { type Duplicate, readYaml } from '../go/yaml/compose.js';
 import { type Dialect, dialectOf } from '../go/yaml/dialect.js';

@@ -1,6 +1,6 @@
 /**
- * Reads a file of --config-dir as kubelets from 1.29 on do: as JSON without a type, which is then a patch. So the names of
- * fields count in any spelling, unknown ones are ignored, null removes, and a duplicate key is an error.
+ * Decodes a file of --config-dir as kubelets from 1.29 on do: as untyped JSON, which is then a patch. So field names count in any
+ * spelling, unknown ones are ignored, null removes, and a duplicate key is an error.
  */
 import type { Value } from '../go/yaml/value.js';
 import { DecodeError } from './decode.js';

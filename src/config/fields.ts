@@ -1,4 +1,4 @@
-/** Questions about fields: which exist in a minor, of what type, with what default, pinned by which flag. */
+/** Queries about fields: which exist in a minor, their type and default, and the flag that pins them. */
 import { copy } from './copy.js';
 import { fieldRows } from './facts/field-rows.js';
 import { flagRows } from './facts/flag-rows.js';

@@ -1,4 +1,4 @@
-/** The values of kubelet flags: how each type is read, and what the kubelet says of one it cannot read. */
+/** Parses the values of kubelet flags by type, with the kubelet's own error messages. */
 
 import { checkLabelValue, checkQualifiedName } from '../api/names.js';
 import { formatDuration, parseDuration } from '../go/duration.js';

@@ -1,7 +1,6 @@
 /**
- * Which findings only follow from an earlier error. After an error the later stages still run, without the value that is wrong: what
- * they find because it is missing would disappear with the error, so it is left out. It is better to miss one than to report a
- * wrong one.
+ * Suppresses findings that only follow from an earlier error. After an error the later steps run without the wrong value, and would
+ * report its absence. When in doubt, a finding is suppressed: a missing finding is better than a wrong one.
  */
 import { type Finding, fieldOf, parentPath } from './model.js';
 

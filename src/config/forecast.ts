@@ -1,4 +1,4 @@
-/** Forecast: configs that pass the kubelet's validation and still stop it at start. Findings are relet's own. */
+/** Forecast: configs that pass the kubelet's validation and still make it exit at start. The findings are relet's own. */
 import { forecastCgroups } from './forecast/cgroups.js';
 import { forecastCPUManager } from './forecast/cpu-manager.js';
 import { forecastEviction } from './forecast/eviction.js';

@@ -1,4 +1,4 @@
-/** How documents begin: a KubeletConfiguration, from kubelet 1.11 on, and an overlay. */
+/** apiVersion and kind of a KubeletConfiguration (kubelet 1.11 and later) and of an overlay. */
 
 export const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' } as const;
 

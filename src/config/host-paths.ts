@@ -1,4 +1,7 @@
-/** Paths in a config as the kubelet treats them: relative ones count from the file's directory, certificates get a place. */
+/**
+ * Completes paths in a config as the kubelet does: relative paths are resolved against the directory of the file, and a self-signed
+ * serving certificate gets a path in the certificate directory.
+ */
 import { directoryOf, joinPath } from '../go/path.js';
 import { fields, isResolvedPath } from './fields.js';
 import { getField, type KubeletConfig, type Minor } from './model.js';

@@ -1,4 +1,4 @@
-/** apiVersion and kind of a document, and whether the kubelet reads it as its config. */
+/** Reads apiVersion and kind of a document, and decides whether the kubelet accepts it as its config. */
 import { goQuote } from '../go/quote.js';
 import type { Value } from '../go/yaml/value.js';
 import { header } from './header.js';

@@ -1,6 +1,6 @@
 /**
- * The impact of a change in sentences, for terminal and page: what it needs on a live node, and what it does to running pods. No other
- * file writes them, and both values are needed for one, so that none is without its value. Pure.
+ * The sentence about the impact of a change, for terminal and dashboard: what it requires on a live node, and its effect on running
+ * pods. Made only here and only from both values, so that no text shows a label without its value. Pure.
  */
 import type { PodFailure } from './admission.js';
 import { type Needs, needsMeaning, type PodsEffect } from './catalogue/entry.js';

@@ -219,7 +219,7 @@ function hasBug({ from, fixedIn, backports = {} }: KnownBug, minor: Minor, patch
   return patch === undefined ? 'cannot tell' : patch < fix;
 }
 
-/** Those that the config triggers in this kubelet; `isCertain` where its patch release does not matter, or is known. */
+/** Bugs that the config triggers in this kubelet; `isCertain` if its patch release does not matter, or is known. */
 function triggeredBugs(view: ConfigView): { bug: KnownBug; isCertain: boolean }[] {
   return knownBugs.flatMap((bug) => {
     const found = hasBug(bug, view.minor, view.context.patch);

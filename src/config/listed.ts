@@ -1,6 +1,6 @@
 /**
- * The findings that are listed. A document of 100 kB can have 50,000, each of which costs time wherever it goes, and nobody reads so many:
- * the first ones of a field have a finding of their own, the others are counted in one that is as severe. Pure.
+ * Limits the number of findings. A document of 100 kB can cause 50,000, which nobody reads and every consumer pays for: for each field
+ * the first 100 are listed, and one more finding of the same severity counts the others. Pure.
  */
 import { fieldAt } from './fields.js';
 import { type Finding, fieldOf } from './model.js';

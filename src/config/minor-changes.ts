@@ -1,4 +1,4 @@
-/** Changes from one kubelet minor to the next, whatever the config. docs/upgrades.md is made from this. */
+/** Differences between one kubelet minor and the next, for any config. docs/upgrades.md is generated from this. */
 import { flagRows, otherFlags } from './facts/flag-rows.js';
 import { type RuleRow, ruleRows } from './facts/rule-rows.js';
 import { fields, isLeaf } from './fields.js';

@@ -1,4 +1,7 @@
-/** Origin of the value of a field. */
+/**
+ * Finds the file that set a field: the last of several layers (local file, drop-ins, overlay) that has it, with its line; else the
+ * default.
+ */
 import { isObject } from '../json.js';
 import { fieldAt } from './fields.js';
 import { fieldOf, getField, type KubeletConfig, type Position, type Positions } from './model.js';

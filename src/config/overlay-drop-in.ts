@@ -1,4 +1,4 @@
-/** An overlay as a drop-in of --config-dir, for kubelets from 1.32 on: there null returns a field to its default. Pure. */
+/** Writes an overlay as a drop-in of --config-dir, for kubelets from 1.32 on, where null resets a field to its default. Pure. */
 import { header } from './header.js';
 import type { KubeletConfig, Overlay } from './model.js';
 import { withSetting } from './set-field.js';

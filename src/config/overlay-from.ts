@@ -1,6 +1,6 @@
 /**
- * From a whole config to an overlay that means the same over these local files: for configs that were made before there
- * were overlays.
+ * Converts a whole config to an overlay with the same effect over the given local files, for configs that were written before overlays
+ * existed.
  */
 import { asYaml } from '../go/yaml/write.js';
 import { canonical } from './canonical.js';

@@ -1,4 +1,4 @@
-/** Whether two values of a field mean the same: durations and quantities as values, maps in any order. */
+/** Compares two values of a field by meaning: durations and quantities as values, maps in any order. */
 import { parseDuration } from '../go/duration.js';
 import { parseQuantity } from '../go/quantity.js';
 import { fieldAt } from './fields.js';

@@ -1,4 +1,4 @@
-/** The Go type behind each field, by minor: what decoding, defaulting and the JSON Schema walk along. */
+/** The Go type of each field, by minor. Decoding, defaulting and the JSON Schema walk along these types. */
 import { fieldsOf } from './fields.js';
 import { knownMinor, type Minor } from './model.js';
 

@@ -1,4 +1,4 @@
-/** Keys of maps under unset: those that no kubelet knows are mistakes, and unsetting them would do nothing. Pure. */
+/** Rejects unknown keys of maps under `unset`: a key that no kubelet knows is a typo, and unsetting it would have no effect. Pure. */
 import { quote } from '../go/text.js';
 import { evictionSignals } from './forecast/eviction.js';
 import { unknownGate } from './gates.js';

@@ -1,14 +1,14 @@
 /**
- * Meaning of an unchanged config under another kubelet: each minor on the way interprets the same document, local files
- * and flags, and neighbours are compared.
+ * Compares how an unchanged config is interpreted under another kubelet: each minor on the way reads the same document, local files and
+ * flags, and neighbouring minors are compared.
  *
- *   rejected    a kubelet would not start with it        error; a warning where only a minor in between rejects it
- *   default     nobody set it, and its default moves     warning
- *   meaning     it is set and comes to mean another thing warning
- *   added       ignored until now, known from now on     warning
- *   removed     known until now, ignored from now on     warning
- *   accepted    rejected until now                       note
- *   deprecated  taken, but not for long or without effect note
+ *   rejected    a kubelet would not start with it         error; a warning where only a minor in between rejects it
+ *   default     unset, and its default changes            warning
+ *   meaning     set, and its meaning changes              warning
+ *   added       ignored until now, known from now on      warning
+ *   removed     known until now, ignored from now on      warning
+ *   accepted    rejected until now                        note
+ *   deprecated  accepted, but not for long or no effect   note
  *
  * A warning that cannot matter with this config or on this host is a note.
  */
@@ -157,7 +157,7 @@ function rejection(name: string, { from, to, at }: Way): UpgradeFinding | undefi
     const only = `only on the way: kubelet ${which} would not start with it, 1.${to} does`;
     return { ...before, severity: 'warning', change: 'rejected', since, message: `${only}. ${message}` };
   }
-  // Nothing is gained while another error is left.
+  // Reported as accepted only if no other error is left.
   if (at(to).errors.size > 0) return undefined;
   const { remedy: _remedy, ...place } = before;
   const accepted = `kubelet 1.${from} would not start with it, and 1.${last + 1} does`;

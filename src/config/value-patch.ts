@@ -1,4 +1,4 @@
-/** JSON merge patch on documents as they are read, and the spellings of names that Go's decoder takes for one field. */
+/** JSON merge patch on parsed documents, and the spellings of a name that Go's decoder accepts for one field. */
 import type { Entry, Value } from '../go/yaml/value.js';
 import type { Shape, StructShape } from './shape.js';
 

@@ -1,4 +1,4 @@
-/** The overlay over a config as written, without header: the rules of merging. */
+/** Merges an overlay into a config as written, without header. merge.ts applies it to the local files of a node. */
 import { isObject } from '../json.js';
 import { canonical } from './canonical.js';
 import { copy } from './copy.js';

@@ -1,6 +1,6 @@
 /**
- * A config without what the kubelet of that minor would fill in anyway, so that later defaults are not held back by values
- * that nobody chose. It means what the argument means; fields that we do not know stay.
+ * Removes the values that the kubelet of a minor would default to anyway, so that the result picks up later defaults. It has the same
+ * effect as the argument; unknown fields stay.
  */
 import { isObject } from '../json.js';
 import { decode } from './decode.js';

@@ -1,4 +1,4 @@
-/** Percentages as the kubelet reads them: `strconv.ParseFloat` with 32 bits. */
+/** Parses floating-point numbers as Go's `strconv.ParseFloat(s, 32)` does; the kubelet reads percentages with it. */
 
 const maxFloat32 = 3.4028235677973366e38;
 

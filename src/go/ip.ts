@@ -1,4 +1,4 @@
-/** IP addresses as Go reads them. Zones are not accepted. */
+/** Parses IP addresses as Go does: netip.ParseAddr, or the parser of the kubelet that accepts leading zeros. Zones are rejected. */
 
 export interface GoIp {
   bits: 32 | 128;

@@ -1,6 +1,6 @@
 /**
- * JSON as Go reads it: its messages for text that is not JSON, and which keys are duplicates. JSON.parse does the work; the slow reader
- * here runs only for documents that are broken or may hold a key twice.
+ * Checks JSON as Go's decoder does: its messages for invalid JSON, and duplicate keys. JSON.parse does the work; the slow parser here
+ * runs only for documents that are invalid or may hold a key twice.
  */
 import { isObject } from '../json.js';
 import { goQuote } from './quote.js';

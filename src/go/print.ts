@@ -1,4 +1,4 @@
-/** Values as Go's %v prints them once they were read from JSON: `map[a:1 b:[x y]]`. */
+/** Prints values that were read from JSON as Go's %v does: `map[a:1 b:[x y]]`. */
 
 export function goPrint(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';

@@ -1,4 +1,4 @@
-/** Queries as Go reads them: a part with a semicolon or a broken escape is not there. */
+/** Parses URL queries as Go's net/url does: parts with a semicolon or an invalid escape are dropped. */
 
 const unreadable = /;|%(?![0-9a-fA-F]{2})/;
 

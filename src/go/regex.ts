@@ -1,4 +1,4 @@
-/** Regular expressions in Go's syntax that take linear time: patterns come from one, the text they run on from another. */
+/** Regular expressions in Go's syntax (RE2). They run in linear time, because untrusted patterns are matched against untrusted text. */
 import { RE2JS } from 're2js';
 
 /** Repetitions that multiply are refused by the library; what is left is bounded by the length. */

@@ -1,4 +1,4 @@
-/** Lengths of time as kubectl shortens them, for columns of ages. */
+/** Formats durations as kubectl does in age columns. */
 
 /** The two largest units that matter: 45s, 3m20s, 5h, 2d3h, 400d. */
 export function shortDuration(ms: number): string {

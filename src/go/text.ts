@@ -1,4 +1,4 @@
-/** Values as Go's fmt prints them inside the kubelet's messages. */
+/** Formatting and parsing as in Go's fmt, strconv and strings, for the messages of the kubelet. */
 
 /** Printable ASCII without quote and backslash: nearly everything there is. */
 const plain = /^[ !#-[\]-~]*$/;

@@ -1,4 +1,4 @@
-/** Errors of Go's net/url about an address: the texts of url.Parse. */
+/** Error messages of Go's url.Parse for an invalid address. */
 import { quote } from './text.js';
 
 /** The text of url.Parse's error; undefined when it reads the address. */

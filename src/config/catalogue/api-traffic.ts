@@ -1,4 +1,4 @@
-/** Talking to the API server and being seen by it: rates, heartbeats, registration, identity. */
+/** Catalogue entries for fields of the kubelet's API client and of the Node object: rates, heartbeats, registration, identity. */
 import { isLowered, isRaised, isRemoved } from './directions.js';
 import type { Entries } from './entry.js';
 

@@ -1,4 +1,4 @@
-/** Cgroups, memory and swap: where pods and the kubelet run, and what the kernel does to them. */
+/** Catalogue entries for cgroups, memory and swap: where pods and the kubelet run, and what the kernel does to them. */
 import { isTurnedOff } from './directions.js';
 import type { Entries } from './entry.js';
 

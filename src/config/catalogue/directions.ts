@@ -1,4 +1,7 @@
-/** In which direction a value moves, and what that does to the pods of a node: the building blocks of the cases of entries. */
+/**
+ * Directions of a change (raised, lowered, turned on, removed, …) and their effect on the pods of a node: the building blocks of
+ * catalogue entries.
+ */
 import { tryParseDuration } from '../../go/duration.js';
 import { parseQuantity } from '../../go/quantity.js';
 import { admissionFailures, type PodFailure } from '../admission.js';

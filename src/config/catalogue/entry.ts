@@ -1,4 +1,4 @@
-/** The shape of one catalogue entry, and what each class of change asks of the person who makes it. */
+/** Types of the catalogue: an entry, its cases, and the classes of change (`Needs`) with what each requires of an operator. */
 import type { PodFailure } from '../admission.js';
 import type { Change } from '../diff.js';
 import type { KubeletConfig, Minor } from '../model.js';
@@ -53,7 +53,7 @@ export interface Case {
   /** As people read it: `lowered`, `with CPU manager policy none`. */
   when: string;
   applies(change: Change, situation: Situation): boolean;
-  /** That of the entry unless given. */
+  /** Default: that of the entry. */
   needs?: Needs;
   /** As of an Impact. */
   mayNeed?: Needs;

@@ -1,4 +1,4 @@
-/** Eviction: when the kubelet takes pods down to save the node. */
+/** Catalogue entries for eviction: the thresholds at which the kubelet evicts pods to save the node. */
 import { parseFloat32 } from '../../go/float.js';
 import type { Change } from '../diff.js';
 import { direction, isLowered, isRaised, isStaticMemory, isTurnedOff, keyOf, rejecting } from './directions.js';

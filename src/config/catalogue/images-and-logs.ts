@@ -1,4 +1,4 @@
-/** Images and container logs: pulling, keeping, deleting, rotating. And the runtime that does it. */
+/** Catalogue entries for images, container logs and the container runtime: pulling, garbage collection, rotation. */
 import type { Entries } from './entry.js';
 
 const puller = 'The image puller is built at start.';

@@ -1,4 +1,4 @@
-/** The kubelet about itself: its log, its traces, its feature gates. */
+/** Catalogue entries for the kubelet's own logging, tracing and feature gates. */
 import type { Change } from '../diff.js';
 import { type Gates, gateAt, isGateOn } from '../gates.js';
 import { keyOf } from './directions.js';

@@ -1,4 +1,4 @@
-/** Network of the node: what little of it the kubelet still does. */
+/** Catalogue entries for the node's network, as far as the kubelet still configures it. */
 import { isRemoved } from './directions.js';
 import type { Entries } from './entry.js';
 

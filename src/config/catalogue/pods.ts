@@ -1,4 +1,4 @@
-/** Pods: how many, what is given to them, what is checked when they come, how they end. */
+/** Catalogue entries for pods: how many per node, DNS, CPU quota and PIDs, sysctls, volumes, crash-loop backoff and shutdown. */
 import { isLowered, isRaised, isTurnedOff, isTurnedOn, rejecting } from './directions.js';
 import type { Case, Entries } from './entry.js';
 

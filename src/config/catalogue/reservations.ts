@@ -1,4 +1,4 @@
-/** Reservations: what is kept from pods for the system and for Kubernetes, and where that is enforced. */
+/** Catalogue entries for resources reserved for the system and for Kubernetes, and where the reservations are enforced. */
 import { parseQuantity } from '../../go/quantity.js';
 import type { Change } from '../diff.js';
 import { getField, type KubeletConfig } from '../model.js';

@@ -1,4 +1,7 @@
-/** CPU, memory and topology managers. Their decisions for running pods are on disk, in state files the next start must accept. */
+/**
+ * Catalogue entries for the CPU, memory and topology managers. They keep their assignments to running pods in state files, which the
+ * next start must accept.
+ */
 import { both, isStaticCPU, isStaticMemory, keyOf, rejecting, textAt } from './directions.js';
 import type { Case, Entries } from './entry.js';
 

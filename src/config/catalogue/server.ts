@@ -1,4 +1,4 @@
-/** The kubelet as a server: ports, TLS, who may call it and what it answers. */
+/** Catalogue entries for the kubelet's server: ports, TLS, authentication and authorization, debugging endpoints. */
 import { isRemoved, isTurnedOff, isTurnedOn } from './directions.js';
 import type { Entries } from './entry.js';
 

@@ -1,4 +1,4 @@
-/** Static pods: where the kubelet finds pods of its own. On a control-plane node these are the control plane. */
+/** Catalogue entries for static pods: the directory or URL of their manifests. On a control-plane node these are the control plane. */
 import { isAdded, isTurnedOff } from './directions.js';
 import type { Entries } from './entry.js';
 

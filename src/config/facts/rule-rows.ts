@@ -1,7 +1,8 @@
 /**
- * Values of fields that a kubelet rejects, or does not start with, from a minor on (`+`), and values that it takes from a minor on and
- * rejected before (`-`): in its validation, in TLS set-up or at startup, with default gates. The rules themselves are in rules/ and
- * forecast/; a test compares. Rules of a new field come with the field, and those of gates and flags are in their own tables.
+ * Changes of validation between minors: values that the kubelet rejects, or does not start with, from a minor on (`+`), and values that
+ * it accepts from a minor on (`-`). Covers validation, TLS set-up and startup with default gates. The rules themselves are in rules/
+ * and forecast/, and a test compares them with this table. Rules of a new field are not listed; those of gates and flags have tables of
+ * their own.
  */
 import type { Host, Minor } from '../model.js';
 

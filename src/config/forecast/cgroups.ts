@@ -1,6 +1,6 @@
 /**
- * Cgroups that the kubelet puts limits on: one that does not exist stops it, and a limit below what is used now strangles what is in
- * it, which may be the kubelet, the runtime and relet themselves.
+ * Forecast for the cgroups that the kubelet sets limits on. If a cgroup does not exist, the kubelet exits. A limit below the present
+ * usage starves the processes in it, which may be the kubelet, the container runtime and relet themselves.
  */
 import { readQuantity } from '../../go/quantity.js';
 import type { CgroupUse } from '../model.js';

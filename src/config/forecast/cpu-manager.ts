@@ -1,4 +1,4 @@
-/** The CPU manager: its policy and options are looked at only when the kubelet creates it. */
+/** Forecast for the CPU manager: the kubelet checks its policy and options only when it creates the manager. */
 
 import { quote } from '../../go/text.js';
 import type { Minor } from '../model.js';

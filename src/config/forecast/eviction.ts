@@ -1,4 +1,4 @@
-/** Eviction thresholds: validation takes any text, the kubelet reads it only when it starts. */
+/** Forecast for eviction thresholds: validation accepts any text, and the kubelet parses it only at start. */
 import { tryParseDuration } from '../../go/duration.js';
 import { parseFloat32 } from '../../go/float.js';
 import { formatQuantity } from '../../go/quantity.js';

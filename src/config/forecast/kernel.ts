@@ -1,6 +1,6 @@
 /**
- * protectKernelDefaults: the kubelet exits where sysctls differ from what it expects. While the kubelet before it has set them, which
- * lasts until the machine is booted, nothing is wrong, and no trial finds out.
+ * Forecast for protectKernelDefaults: the kubelet exits if sysctls differ from the values that it expects. If an earlier kubelet has
+ * set them, they are right until the machine is booted, so a trial passes and the next boot fails.
  */
 import type { Outlook } from './outlook.js';
 

@@ -1,4 +1,4 @@
-/** Single values that validation lets through and the kubelet refuses when it uses them. */
+/** Forecast for single values that pass validation and that the kubelet rejects when it uses them. */
 import { isWholeNumber } from '../../go/quantity.js';
 import { quote } from '../../go/text.js';
 import { print } from '../rules/bounds.js';

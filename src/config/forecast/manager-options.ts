@@ -1,4 +1,4 @@
-/** Options of the CPU and topology managers: which exist in a minor, behind which gate, and what values they take. */
+/** Options of the CPU and topology managers: which exist in a minor, behind which gate, and their values. */
 
 import { atoiError, isGoBool, quote } from '../../go/text.js';
 import type { Minor } from '../model.js';

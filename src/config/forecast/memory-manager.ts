@@ -1,4 +1,4 @@
-/** The memory manager: its policy, and the sum that reservedMemory has to make. */
+/** Forecast for the memory manager: its policy, and the total that reservedMemory must add up to. */
 import { formatQuantity, readQuantity } from '../../go/quantity.js';
 import { quote } from '../../go/text.js';
 import type { Outlook } from './outlook.js';

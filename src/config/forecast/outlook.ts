@@ -1,4 +1,4 @@
-/** Collects the findings of a forecast, in relet's own words: the place, why the kubelet would stop, and what to do. */
+/** Collects the findings of a forecast: the field, why the kubelet would exit, and the remedy. */
 import { type Quantity, readQuantity } from '../../go/quantity.js';
 import { quote } from '../../go/text.js';
 import { FirstOnes } from '../listed.js';
@@ -52,7 +52,7 @@ export class Outlook {
     return undefined;
   }
 
-  /** It may not start, or not as meant. */
+  /** This kubelet may fail to start, or start with another effect than intended. */
   warn(path: string, message: string): void {
     this.add({ severity: 'warning', source: 'relet', path, message });
   }

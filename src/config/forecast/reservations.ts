@@ -1,4 +1,4 @@
-/** Resources reserved from the node: the texts that the kubelet reads at start, and whether the host has that much. */
+/** Forecast for reserved resources: quantities that the kubelet parses only at start, and whether the host has that much. */
 
 import { parseFloat32 } from '../../go/float.js';
 import { readQuantity } from '../../go/quantity.js';

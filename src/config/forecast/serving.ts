@@ -1,4 +1,4 @@
-/** Addresses, ports, TLS, authorization and the container runtime: everything that the kubelet listens on or connects to. */
+/** Forecast for what the kubelet listens on or connects to: addresses, ports, TLS, authorization, the container runtime. */
 import { quote } from '../../go/text.js';
 import { goUrlError, schemeOf } from '../../go/url.js';
 import type { Outlook } from './outlook.js';

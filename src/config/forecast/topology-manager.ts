@@ -1,4 +1,4 @@
-/** The topology manager: its policy until 1.19, its options, and how many NUMA nodes it can serve. */
+/** Forecast for the topology manager: its policy until 1.19, its options, and the number of NUMA nodes that it supports. */
 import { quote } from '../../go/text.js';
 import { forecastOptions, type Option } from './manager-options.js';
 import type { Outlook } from './outlook.js';

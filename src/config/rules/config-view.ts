@@ -1,4 +1,4 @@
-/** Input of every rule: the config read as Go would, the minor, the gates and the host; and the place to report to. */
+/** The input of every validation rule: the config as Go would read it, the minor, the gates and the host. Also collects the errors. */
 
 import { tryParseDuration } from '../../go/duration.js';
 import { isObject } from '../../json.js';

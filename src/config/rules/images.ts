@@ -1,4 +1,4 @@
-/** Rules about images: garbage collection, parallel pulls, and whose credentials may use what was pulled before. */
+/** Rules about images: garbage collection, parallel pulls, and which credentials may use images that were pulled before. */
 
 import { quote } from '../../go/text.js';
 import { checkBounds, print, spell } from './bounds.js';

@@ -1,4 +1,4 @@
-/** Names and values of labels and taints, with the API machinery's own complaints. */
+/** Validates names and values of labels and taints, with the messages of apimachinery. */
 
 const namePattern = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const valuePattern = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;

@@ -1,4 +1,4 @@
-/** Rules of the logging section. Until 1.24 they stand among the others; since 1.25 the kubelet checks them first and alone. */
+/** Rules of the logging section. Until 1.24 the kubelet checks them together with the others; since 1.25 first and separately. */
 import { isGoBool, quote } from '../../go/text.js';
 import { type ConfigView, toNanoseconds } from './config-view.js';
 

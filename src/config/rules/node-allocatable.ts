@@ -1,4 +1,4 @@
-/** Rules about what is reserved and enforced: cgroups, enforceNodeAllocatable, reserved CPUs and reserved memory. */
+/** Rules about node allocatable: cgroups, enforceNodeAllocatable, reserved CPUs and reserved memory. */
 import { atoiError, quote } from '../../go/text.js';
 import type { ConfigView } from './config-view.js';
 

@@ -1,4 +1,4 @@
-/** Rules about the node as the cluster sees it: lease, taints, registration, shutdown, swap, crash loops, the OS below. */
+/** Rules about the Node and its lifecycle: lease, taints, registration, certificates, shutdown, swap, crash-loop backoff. */
 
 import { float, quote } from '../../go/text.js';
 import { print, spell } from './bounds.js';

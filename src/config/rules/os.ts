@@ -1,4 +1,4 @@
-/** Rules of the operating system below the kubelet. Those that ask the host hold only where the host is known. */
+/** Rules that depend on the operating system. Those that need facts of the host apply only if the host is known. */
 import { aggregate } from '../../go/text.js';
 import { fieldAt } from '../fields.js';
 import type { ConfigView, RuleError } from './config-view.js';

@@ -1,4 +1,4 @@
-/** Rules about how CPU, memory and devices are handed out: quota period, topology manager, memory QoS, hairpin mode. */
+/** Rules about the allocation of CPU, memory and devices: quota period, topology manager, memory QoS. And hairpin mode. */
 
 import { float, quote } from '../../go/text.js';
 import { spell } from './bounds.js';

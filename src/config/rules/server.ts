@@ -1,4 +1,4 @@
-/** Rules about logs and endpoints the kubelet serves or calls: container logs, log queries, the runtime, metrics, tracing. */
+/** Rules about endpoints that the kubelet serves or connects to, and about container logs: log queries, the runtime, metrics, tracing. */
 import { quote } from '../../go/text.js';
 import { goUrlError, schemeOf } from '../../go/url.js';
 import type { ConfigView } from './config-view.js';

@@ -1,4 +1,4 @@
-/** Sysctls that the kubelet sets in pods, and which of them the kernel keeps apart per namespace. */
+/** Rules about the sysctls that the kubelet sets in pods: only namespaced ones are allowed. */
 import { quote } from '../../go/text.js';
 import type { ConfigView } from './config-view.js';
 

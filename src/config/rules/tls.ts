@@ -1,4 +1,7 @@
-/** Settings that the kubelet applies right after validation: cipher suites, TLS version, curves, the client CA. It stops at the first error. */
+/**
+ * TLS settings that the kubelet applies right after validation: cipher suites, version, curves, the client CA. It exits at the first
+ * error.
+ */
 import { quote } from '../../go/text.js';
 import { nearest } from '../suggest.js';
 import { type ConfigView, firstOf, type RuleError } from './config-view.js';

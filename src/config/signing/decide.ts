@@ -169,7 +169,7 @@ function signersOf(signatures: readonly Signature[], statement: string, trust: T
   return { reason: 'TooFewSignatures', message };
 }
 
-/** Or why the key does not count. */
+/** Returns the signer, or why the key does not count. */
 function signerOf({ fingerprint }: Signature, { signers, revoked }: Trust, clock: HostClock): AllowedSigner | string {
   if (revoked.has(fingerprint)) return 'is revoked';
   const lines = signers.filter((signer) => signer.fingerprint === fingerprint);

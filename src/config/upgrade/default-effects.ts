@@ -1,4 +1,4 @@
-/** Effects of changed defaults on a node, if the value alone does not show them. */
+/** Explains changed defaults whose effect on a node the value alone does not show. */
 import type { ConfigView } from '../rules/config-view.js';
 
 export interface DefaultEffect {

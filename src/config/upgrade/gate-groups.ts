@@ -1,4 +1,7 @@
-/** AllAlpha and AllBeta reach other gates in each minor. One that moves to another stage may be left behind, and has its default again. */
+/**
+ * Changes of AllAlpha and AllBeta between minors: the gates that each covers. A gate that changes stage may leave the group, and then
+ * has its own default again.
+ */
 import { type Gates, gateAt, gatesOf } from '../gates.js';
 import type { Minor } from '../model.js';
 

@@ -1,6 +1,6 @@
 /**
- * Changes of meaning from a minor on although neither text nor default changes: fields that begin to have an effect, have
- * another one, or have none any more. Read in the kubelet's source on both sides of each minor.
+ * Changes of meaning between minors without a change of text or default: fields that begin to have an effect, change it, or lose it.
+ * Each was verified in the kubelet's source on both sides of the minor.
  */
 import { flagAt } from '../flags.js';
 import { getField, type Minor } from '../model.js';
@@ -20,7 +20,7 @@ export interface Meaning {
   example: string;
 }
 
-/** Somebody set it, in the document or by a flag. */
+/** Whether the field is set, in the document or by a flag. */
 const isSet = ({ context, minor }: ConfigView, field: string): boolean =>
   (getField(context.document ?? {}, field) ?? null) !== null ||
   [...context.flags.keys()].some((name) => flagAt(name, minor)?.field === field);

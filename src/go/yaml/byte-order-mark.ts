@@ -1,7 +1,8 @@
 /**
- * Byte order marks inside a document. Go's reader takes one at the very beginning away. A later one is a character like any other,
- * unless it is the first in the reader's buffer when the buffer is filled again: then Go drops the first character of each line that
- * is in the buffer. Which mark that is depends on what the reader was scanning, so that a mark that may come to be there is an error.
+ * Finds a byte order mark inside a document that Go's YAML reader may misread. The reader removes a mark at the very beginning, and
+ * treats a later one as a character, with one exception: if it is the first character in the buffer when the buffer is refilled, Go
+ * drops the first character of each line in the buffer. Which mark that is depends on the scanner's state, so every mark that can get
+ * there is an error.
  */
 
 /** Bytes that Go's reader adds to its buffer at once, without a character that is cut off. */

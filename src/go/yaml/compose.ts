@@ -1,6 +1,6 @@
 /**
- * Turns YAML nodes into data as Go's sigs.k8s.io/yaml does on its way to JSON: aliases and merge keys expanded, keys made
- * text, the last of equal keys kept, keys sorted.
+ * Converts YAML nodes to data as Go's sigs.k8s.io/yaml does on its way to JSON: expands aliases and merge keys, turns keys into text,
+ * keeps the last of equal keys, and sorts the keys.
  */
 
 import { type Dialect, newestDialect } from './dialect.js';

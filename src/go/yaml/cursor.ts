@@ -1,4 +1,4 @@
-/** A place in the text that moves forward: characters, line breaks, and where we are. */
+/** The scanner's position in the text: reads characters and line breaks, and keeps line and column. */
 import { YamlError } from './tokens.js';
 
 const TAB = 9;

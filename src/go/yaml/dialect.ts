@@ -1,4 +1,4 @@
-/** How Go's YAML library differed in older kubelets. */
+/** Differences of Go's YAML library in older kubelets. */
 
 export interface Dialect {
   /** Until 1.12 `{a:b}` was an error, since then it is a key `a:b`. */

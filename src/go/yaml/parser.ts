@@ -1,7 +1,4 @@
-/**
- * Builds nodes from tokens: the first document of a stream, which is all the kubelet reads. What follows it is
- * not looked at, as in Go.
- */
+/** Builds nodes from tokens. Only the first document of a stream is parsed, as in the kubelet. */
 import { misreadMark } from './byte-order-mark.js';
 import type { Dialect } from './dialect.js';
 import { Scanner } from './scanner.js';

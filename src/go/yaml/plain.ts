@@ -1,4 +1,4 @@
-/** Read data as plain JavaScript values. */
+/** Converts parsed data (value.ts) to plain JavaScript values. */
 import { YamlError } from './tokens.js';
 import type { Value } from './value.js';
 

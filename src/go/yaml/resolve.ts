@@ -1,4 +1,4 @@
-/** The type of a scalar, as Go's YAML 1.1 finds it: yes is true, 0144 is 100, 1_000 is 1000, 1:30 stays text. */
+/** Resolves the type of a plain scalar as Go's YAML 1.1 does: yes is true, 0144 is 100, 1_000 is 1000, 1:30 stays text. */
 
 import type { Dialect } from './dialect.js';
 

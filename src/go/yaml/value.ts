@@ -1,4 +1,4 @@
-/** A document as data, whatever it was written in: JSON's kinds, each with its place in the text. */
+/** A parsed document, from YAML or JSON: JSON's kinds of values, each with its position in the text. */
 
 export interface Position {
   /** From 1. */

@@ -1,4 +1,4 @@
-/** Writes plain data as YAML that every reader takes for the same: block style, text quoted unless it is plainly text or lines of ASCII. */
+/** Serializes plain data as YAML that every parser reads in the same way: block style, with text quoted unless it cannot be mistaken. */
 
 /** Objects, lists, text, numbers (also bigint), booleans and null. */
 export function asYaml(value: object): string {
