@@ -1,6 +1,6 @@
 /**
- * Claims of other systems in objects beside the Node: kept up to date for the controller, read once for a command. Most clusters have none of these systems: a resource that is
- * not served costs a request a minute, and is watched as soon as somebody installs it.
+ * Claims of other systems on nodes, in objects beside the Node: watched for the controller, read once for a command. Most clusters have
+ * none of these systems. A resource that is not served costs one request a minute, and is watched as soon as it is installed.
  */
 import type { KubeObject } from '../api/object.js';
 import { isForbidden, isNotFound } from '../api/status.js';
@@ -70,7 +70,7 @@ interface Others<T> {
   synced: Promise<unknown>;
 }
 
-/** Nothing here keeps the controller from starting: what cannot be read claims nothing, and the log says so once. */
+/** Never keeps the controller from starting: a resource that cannot be read counts as without claims, and is logged once. */
 function watchOthers<T extends KubeObject>(
   options: ClaimViewOptions,
   type: ResourceType,

@@ -1,7 +1,7 @@
 /**
- * The namespaces whose ConfigMaps are granted, where none are named: that of relet, and while nodes still use configs there, kube-system,
- * where relet stored them before 0.1.0. It is kept for what an earlier controller granted there, so that an upgrade cuts no node off; what
- * is assigned there for the first time is not granted.
+ * Default of the namespaces whose ConfigMaps are granted: relet's own and, while nodes still use configs there, kube-system, where
+ * relet stored them before 0.1.0. In kube-system only what an earlier controller granted is kept, so that an upgrade cuts no node off;
+ * new assignments there are not granted.
  */
 import { configNamespace, formerConfigNamespace, type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import { type NodeConfigSet, nodeConfigSets } from '../api/node-config-set.js';

@@ -1,10 +1,10 @@
 /**
- * Which nodes may read which ConfigMap, and the objects that grant it. Pure.
+ * Computes which nodes may read which ConfigMap, and the RBAC objects that grant it. Pure.
  *
- * A node is granted a ConfigMap when its NodeConfig's spec refers to it. It keeps the grant while its status still refers
- * to the ConfigMap, as a config to fall back to. A status alone grants nothing: nodes write it, and a node must not get
- * access by writing its own status. A NodeConfig without a Node is granted nothing until the Node registers. When a Node is
- * deleted its grants stay for a while, since it may register again.
+ * A node is granted a ConfigMap when its NodeConfig's spec refers to it. It keeps the grant while its status still refers to the
+ * ConfigMap, as a config to fall back to. A status alone grants nothing: nodes write it, and a node must not get access by writing its
+ * own status. A NodeConfig without a Node is granted nothing until the Node registers. When a Node is deleted its grants stay for a
+ * while, since it may register again.
  *
  * For each ConfigMap there is one Role that allows reading it, and RoleBindings with the nodes, which are its shards. An object of etcd
  * may have 1.5 MB, and a subject up to 350 bytes, so a shard has at most 500 nodes.

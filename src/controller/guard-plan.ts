@@ -1,9 +1,8 @@
 /**
- * Which guards keep a node from writing the NodeConfigs of others. Pure.
+ * Decides which guards keep a node from writing the NodeConfigs of others. Pure.
  *
- * There are two kinds: admission policies (Kubernetes 1.30 and later; one binding lets all nodes write status, and the
- * policies restrict each node to its own), or a role for each node that names its NodeConfig. With neither, nodes may not
- * write at all.
+ * There are two kinds: admission policies (Kubernetes 1.30 and later; one binding lets all nodes write status, and the policies
+ * restrict each node to its own), or a role for each node that names its NodeConfig. With neither, nodes may not write at all.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { configNamespace, guardedByPolicies, guardsLease } from '../api/node-config.js';

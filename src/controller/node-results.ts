@@ -1,4 +1,7 @@
-/** The controller's part of the history of a node: a failure is recorded when it happens, and what people did becomes an Event. Pure. */
+/**
+ * The controller's part of a node's history: records a failure when it happens, and makes Events of holds, releases and adoptions.
+ * Pure.
+ */
 import { byAnnotation } from '../api/node-annotations.js';
 import type { NodeConfig } from '../api/node-config.js';
 import {

@@ -1,5 +1,5 @@
 /**
- * Notices of the rollouts of sets for a webhook: which one the status of a set calls for. Pure. notifier.ts delivers them.
+ * Maps the status of a set to the notice that a webhook gets about its rollout. Pure. notifier.ts delivers notices.
  *
  *   Stalled ─► Halted, or Undone where its nodes went back     Reconciling, AwaitingApproval ─► AwaitingApproval
  *   Ready   ─► Complete                                        everything else ─► none

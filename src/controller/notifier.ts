@@ -1,6 +1,6 @@
 /**
- * Delivers the notices of sets to a webhook, beside the rollouts: nothing waits for it. At least once: the id of the last notice that
- * was delivered is in the status of its set (`status.notified`), so the next leader delivers what this one has not.
+ * Delivers the notices of sets to a webhook, asynchronously: no rollout waits for it. At least once: the id of the last delivered
+ * notice is in the status of its set (`status.notified`), so the next leader delivers the rest.
  */
 import type { NodeConfigSet } from '../api/node-config-set.js';
 import type { Clock } from '../clock.js';
@@ -25,7 +25,7 @@ export interface NotifierOptions {
 }
 
 const mostWaiting = 100;
-/** With this backoff some six hours. */
+/** Attempts before a notice is dropped: with this backoff some six hours. */
 const mostAttempts = 80;
 const backoff = { initialMs: 1000, maxMs: 300_000 };
 

@@ -1,4 +1,7 @@
-/** Requests to a server that is not Kubernetes: a bearer token from a file, TLS by the authorities of Node.js and those of a file, a timeout. */
+/**
+ * HTTP requests to servers outside Kubernetes (webhook, Prometheus): bearer token from a file, the CAs of Node.js and of a file, a
+ * timeout.
+ */
 import { rootCertificates } from 'node:tls';
 import { CannotRun } from '../cannot-run.js';
 import type { Clock } from '../clock.js';

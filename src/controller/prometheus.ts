@@ -1,7 +1,8 @@
 /**
- * Prometheus for analyses: one instant query a signal and time, with one value a node in the answer.
+ * Queries Prometheus for analyses: one instant query per signal and time, which returns one value per node.
  *
- *   GET URL/api/v1/query?query=…&time=…     {"status":"success","data":{"resultType":"vector","result":[{"metric":{"node":"n1"},"value":[t,"3"]}]}}
+ *   GET URL/api/v1/query?query=…&time=…
+ *   {"status":"success","data":{"resultType":"vector","result":[{"metric":{"node":"n1"},"value":[t,"3"]}]}}
  */
 import { isObject, parseObject } from '../json.js';
 import { list } from '../rollout/sentences.js';

@@ -1,4 +1,4 @@
-/** Writes an Event about a cluster-scoped object. That it could not be written is logged and changes nothing. */
+/** Writes an Event about a cluster-scoped object. A failed write is logged and otherwise ignored. */
 import { rfc3339 } from '../clock.js';
 import type { KubeClient } from '../kube/client.js';
 import { events } from '../kube/resource-type.js';

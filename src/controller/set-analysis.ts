@@ -1,4 +1,4 @@
-/** Analyses in the hands of the controller: the requests to the nodes, and the answers of Prometheus. plan() decides. */
+/** The controller's side of an analysis: writes the requests to the nodes and queries Prometheus. plan() decides. */
 
 import { type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import { observeAnnotation, observeText } from '../api/observe.js';

@@ -1,4 +1,4 @@
-/** Writes the NodeConfigs of a batch: its nodes get the config, or the batch is ended on those that do not have it. */
+/** Writes a batch to the NodeConfigs of its nodes: assigns them the config, or ends the batch on nodes that do not have it yet. */
 import { type ConfigRef, refOf, sameConfig } from '../api/config-ref.js';
 import type { DrainMark } from '../api/drain.js';
 import { type Claim, claimOf } from '../api/node-annotations.js';

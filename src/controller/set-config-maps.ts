@@ -1,4 +1,4 @@
-/** Deletes ConfigMaps that a set made, once no NodeConfig, no claim and no revision of the set refers to them. */
+/** Garbage-collects ConfigMaps that a set made: each is deleted once no NodeConfig, no claim and no revision of the set refers to it. */
 import { type ConfigRef, formatRef } from '../api/config-ref.js';
 import { claimOf } from '../api/node-annotations.js';
 import { madeBySetLabel } from '../api/node-config-set.js';

@@ -1,4 +1,4 @@
-/** An Event of a set for each change of what it does, and each step of a person, so that `kubectl describe` and alerts show it. */
+/** Events of a set: one for each change of its condition and each action of a person, for `kubectl describe` and alerts. */
 import { isDeepStrictEqual } from 'node:util';
 import type { NodeConfigSet, NodeConfigSetStatus, SetStep, SetStepKind, WaveAnalysis } from '../api/node-config-set.js';
 import { stepText } from '../rollout/steps.js';

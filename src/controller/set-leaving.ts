@@ -1,4 +1,4 @@
-/** Nodes that a set has claimed and no longer selects, or all of them when it is deleted: they are released. */
+/** Releases the nodes that a set has claimed and no longer selects; all of them when the set is deleted. */
 import { exclusionReasons } from '../api/condition-reasons.js';
 import { refOf, sameConfig } from '../api/config-ref.js';
 import { selectsLabels } from '../api/label-selector.js';
@@ -76,7 +76,7 @@ function stepOf(leaver: Claimed, options: LeavingOptions): Step {
   return isAwaited(node, options) ? 'wait' : 'forget';
 }
 
-/** It was changed, and is not active yet; not for longer than the deadline. */
+/** The node was changed and is not active yet. False after the deadline. */
 const isAwaited = (node: SetNode, { rules = defaults, client }: LeavingOptions): boolean =>
   node.state === 'waiting' && !hasFailed(node, rules, client.clock.now());
 

@@ -1,11 +1,11 @@
 /**
- * Caches of the set reconciler between two passes, by set. They are one object because one rule holds for all of them:
+ * Caches of the set reconciler between two passes, per set. They are one object because one rule holds for all of them:
  *
- *   Everything here can be read or computed again, so that a restart, or another replica, loses nothing. An entry is used only for
- *   what it was computed from: this object, this batch, until this time. A pass decides nothing before the informers have delivered
- *   the own writes of the pass before it. What is cached for a set ends with the set.
+ *   Everything here can be read or computed again, so that a restart, or another replica, loses nothing. An entry is valid only for the
+ *   inputs it was computed from: this object, this batch, until this time. A pass decides nothing before the informers have delivered
+ *   the own writes of the pass before it. The caches of a set end with the set.
  *
- * Answers about configs are cached by `SetCases`, which names in its keys everything that they depend on.
+ * Answers about configs are cached by `SetCases`, whose keys name everything that an answer depends on.
  */
 import type { KubeObject } from '../api/object.js';
 import type { Measured } from '../rollout/analysis/analysis.js';

@@ -123,7 +123,7 @@ export class SetReconciler {
     try {
       return await (set.metadata.deletionTimestamp === undefined ? this.#follow(set) : this.#delete(set));
     } catch (error) {
-      // Somebody else wrote what we read: the watch brings it, and with it the next pass.
+      // Conflict: the object has changed since it was read. The next pass decides on what the watch delivers.
       if (isConflict(error)) return { kind: 'requeue', afterMs: ownWritesMs };
       throw error;
     }

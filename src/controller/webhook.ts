@@ -1,4 +1,4 @@
-/** The receiver of notices: one POST with JSON. */
+/** Sends a notice to the webhook: one POST with JSON. */
 import type { SendNotice } from './notifier.js';
 import { type OutboundOptions, outbound } from './outbound.js';
 

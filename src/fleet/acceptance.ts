@@ -1,4 +1,4 @@
-/** Whether the kubelet of a node would accept a config: one answer for commands, sets and the dashboard. Pure. */
+/** Checks whether the kubelet of a node would accept a config. Commands, sets and the dashboard use this one check. Pure. */
 import { check } from '../config/check.js';
 import { checkOverlay } from '../config/check-overlay.js';
 import { DecodeError } from '../config/decode.js';

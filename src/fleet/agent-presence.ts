@@ -1,11 +1,11 @@
 /**
- * Whether the agent of a node is there: the one place that decides it, for commands, dashboard and controller. Pure.
+ * Decides whether the agent of a node is running. Commands, dashboard and controller use this one function. Pure.
  *
  *   never reported ──► NoAgent
- *   reported, and its lease is over ──► Silent      what it reported last may no longer be so
+ *   reported, and its lease is over ──► Silent      its last report may be out of date
  *
- * An agent of an earlier relet has no lease: it counts as there. So does one that has left its host on purpose (detached). That an
- * agent is silent is not a failure of its config: nothing is rolled back or counted as failed because of it.
+ * An agent of an earlier relet has no lease and counts as present. So does one that has left its host on purpose (detached). A silent
+ * agent is not a failure of its config: nothing is rolled back or counted as failed because of it.
  */
 
 import { type AgentLease, readLease } from '../api/agent-lease.js';

@@ -1,6 +1,6 @@
 /**
- * The request that assigns a config to a node: the reference together with everything that goes with it. Commands and sets use it, so that
- * what an assignment writes or clears is listed once. Pure.
+ * The patch that assigns a config to a node: the reference and all annotations that go with it. Commands and sets use it, so that the
+ * fields which an assignment writes or clears are listed once. Pure.
  */
 import type { NodeConfigSource } from '../api/config-ref.js';
 import {

@@ -1,7 +1,7 @@
 /**
- * How far a node is with a change of its reference, and the watch until that is over. An error counts only if it is about the
- * reference that was written. The status of a NodeConfig shows that (observedGeneration); that of a Node does not, so an error that
- * the Node may have reported about the reference before is `uncertain` until it has been reported for a while.
+ * The progress of a node with a changed reference, and a watch until the change is over. An error counts only if it is about the
+ * reference that was written. The status of a NodeConfig shows that (observedGeneration); that of a Node does not, so an error that may
+ * be about the earlier reference is `uncertain` until it has been reported for a while.
  *
  *   assigned ──► accepted ──► active
  *     │            ├────────► rejected, rolled back
@@ -161,7 +161,7 @@ export function progressText(progress: ChangeProgress, { restartDelayedUntil, co
     return `restart delayed until ${delayedUntil} UTC (its config changed several times in a short time)`;
   switch (progress.kind) {
     case 'assigned': {
-      // That the config before this one was rejected or rolled back does not matter any more.
+      // A rejection or rollback of the previous config no longer matters.
       const { error } = progress;
       const matters = error !== undefined && errorOutcome(error, condition) === 'not followed';
       return `waiting for the node to accept it${matters ? ` (it reports: ${error})` : ''}`;

@@ -1,6 +1,6 @@
 /**
- * The last changes of a node's reference, kept in an annotation of the object that holds the reference: who changed what
- * to what, when and why, and who held or released the node. Written in the same request as the change itself. Pure.
+ * The last changes of a node's reference, in an annotation of the object that holds the reference: author, time, old and new config,
+ * reason; also holds and releases. Written in the same request as the change itself. Pure.
  */
 import { type ConfigRef, formatRef } from '../api/config-ref.js';
 import type { KubeObject } from '../api/object.js';

@@ -89,7 +89,7 @@ function markPatch(node: ConfiguredNode, { hold, adopt, entry }: NodeMark) {
   return { metadata: { resourceVersion: node.version, annotations } };
 }
 
-/** Nobody is named where nothing would check the name: a name that is there counts as checked once policies are in force. */
+/** The author is written only if admission policies verify it: once they are in force, every name counts as verified. */
 const authorOf = ({ isGuarded }: ConfiguredNode, by: string): string | undefined => (isGuarded ? by : undefined);
 
 const nothingOwed = { metadata: { annotations: { [owedAnnotation]: null } } };

@@ -1,7 +1,7 @@
 /**
- * A running config as a text that, read again, means the same. `/configz` leaves out empty lists and maps, and where the
- * default is not empty, leaving out means the default: such fields are written out. Fields that relet does not know, of a
- * newer kubelet, are carried along untouched.
+ * Serializes a running config so that a kubelet reads it back with the same meaning. `/configz` omits empty lists and maps, but a
+ * kubelet would default an omitted field: where the default is not empty, the field is written out. Unknown fields of a newer kubelet
+ * are kept.
  */
 import { DecodeError, decode } from '../config/decode.js';
 import { setDefaults } from '../config/defaults.js';

@@ -1,7 +1,6 @@
 /**
- * One node with its config, as relet sees it in the API, and the state that follows from it. A node writes its own status, so nothing in it is trusted to be one line of
- * plain text: escaped where it is read, a value cannot forge lines in a sentence that it becomes part of, nor in the output of
- * `-o json`.
+ * One node with its config as the API shows it, and the state that follows from it. A node writes its own status, so its values are not
+ * trusted: they are escaped where they are read, so that no value can forge lines in a message or in the output of `-o json`.
  */
 import { type AgentLease, leaseAnnotation, readLeaseText } from '../api/agent-lease.js';
 import { okReasons } from '../api/condition-reasons.js';
@@ -65,7 +64,7 @@ export interface ConfiguredNode {
   kubeletLog?: string[] | undefined;
   /** The node is held: it uses no new assignment until it is released on its host. */
   held?: HeldState | undefined;
-  /** Somebody holds it through the API (relet.dev/hold): no set and no command of relet's changes it. */
+  /** Held through the API (relet.dev/hold): no set and no relet command changes it. */
   hold?: Hold | undefined;
   /** Action left to do on its host for a change that was accepted; `left` comes first. */
   owed?: (Owed & { left: OwedAction }) | undefined;
@@ -184,7 +183,7 @@ export interface ConfigReferences {
    * only NodeConfigs have sets.
    */
   mark(node: ConfiguredNode, mark: NodeMark, options?: CallOptions & { dryRun?: boolean }): Promise<void>;
-  /** Nothing is owed any more. */
+  /** Clears the owed actions of the node. */
   dismiss(node: ConfiguredNode, options?: CallOptions): Promise<void>;
 }
 
@@ -302,7 +301,7 @@ export function errorOutcome(error: string, condition?: { reason: string }): Con
 export interface AskedAndReported {
   configSource?: NodeConfigSource | undefined;
   status?: NodeConfigStatus | undefined;
-  /** Nothing is assigned to it: it keeps what it has. */
+  /** No config is assigned: the node keeps its config. */
   unset?: boolean;
   /** ConfigOK, from the same status. */
   condition?: { reason: string } | undefined;

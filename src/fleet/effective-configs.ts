@@ -1,7 +1,7 @@
 /**
  * Reads the effective config of every node, for `relet inventory` and `relet audit`: from the report of its agent, else from its
- * kubelet, /configz through the API server's proxy, which needs `get` on nodes/proxy. Nodes that cannot be read are named with the
- * reason. Nothing is written. Of thousands of nodes only distinct documents are kept.
+ * kubelet, /configz through the API server's proxy, which needs `get` on nodes/proxy. Nodes that cannot be read are returned with the
+ * reason. Nothing is written. Equal documents of thousands of nodes are kept once.
  */
 import { createHash } from 'node:crypto';
 import { formatRef, refOf, sameConfig } from '../api/config-ref.js';
@@ -186,7 +186,7 @@ async function readReports(
       for await (const { items } of client.pages<NodeConfig>(nodeConfigs, { signal }))
         for (const item of items) await one(item);
     } catch (error) {
-      // Somebody who may not list them can still ask the kubelets.
+      // A user who may not list NodeConfigs may still have access to the kubelets.
       if (!isForbidden(error)) throw error;
     }
   return withheld;

@@ -1,4 +1,4 @@
-/** The field policies of the cluster: which of them a config breaks, and on which nodes. */
+/** Evaluates the FieldPolicies of the cluster: which of them a config violates, and on which nodes. */
 import { type FieldPolicy, fieldPolicies } from '../api/field-policy.js';
 import { type LabelSelectorObject, selectsLabels } from '../api/label-selector.js';
 import type { KubeObject } from '../api/object.js';

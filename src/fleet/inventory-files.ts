@@ -1,6 +1,6 @@
 /**
- * An inventory as files, for Git and for places without a cluster: a file for each distinct document, and index.json with the nodes.
- * The same fleet gives the same bytes. And what differs between two. Pure; the command line reads and writes the files.
+ * An inventory as files, for Git and for offline use: one file for each distinct document, and index.json with the nodes. The same
+ * fleet gives the same bytes. Also compares two inventories. Pure; the command line reads and writes the files.
  */
 import { CannotRun } from '../cannot-run.js';
 import { fieldAt } from '../config/fields.js';

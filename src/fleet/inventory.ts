@@ -156,7 +156,7 @@ function poolSummary(name: string, members: readonly FleetNode[]): Pool {
   };
 }
 
-/** Somebody set it, or its default is not the same everywhere. */
+/** The field is set on some node, or its default is not the same everywhere. */
 export const isNotable = ({ values }: FieldValues): boolean =>
   values.length > 1 || values.some(({ origins }) => Object.keys(origins).some((origin) => origin !== 'default'));
 

@@ -1,8 +1,8 @@
 /**
- * The configs of a node, as far as the API shows them: what it is assigned, what its kubelet was started with, and its local config.
- * The agent reports the local config in the NodeConfig, and ConfigMaps hold the rest. Only where that is not enough, on a Node
- * without a NodeConfig or with an earlier agent, the kubelet is asked (`/configz`, which needs `get` on nodes/proxy); who may not do
- * that sees less, and can change the node all the same.
+ * The configs of a node, as far as the API has them: the assigned config, the config its kubelet was started with, and its local
+ * config. The agent reports the local config in the NodeConfig, and ConfigMaps hold the rest. Only if that is not enough (no
+ * NodeConfig, or an earlier agent) the kubelet is queried: `/configz`, which needs `get` on nodes/proxy. Without that permission a user
+ * sees less, and can still change the node.
  */
 import { type ConfigRef, formatRef, refOf, sameConfig } from '../api/config-ref.js';
 import { readLocalConfig } from '../api/local-config.js';

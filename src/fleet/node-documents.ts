@@ -1,4 +1,4 @@
-/** The configs of a node as texts; where the API does not have one, the error says where to find it. And what differs between two. */
+/** The configs of a node as text, and the difference between two of them. If the API does not have one, the error says where to find it. */
 import { formatRef, refOf, sameConfig } from '../api/config-ref.js';
 import { isNotFound } from '../api/status.js';
 import { CannotRun } from '../cannot-run.js';

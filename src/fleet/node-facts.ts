@@ -1,6 +1,6 @@
 /**
- * Facts of a node beside its config, from the API: its pods and capacity for a preview, and its Events. A part that may not be read is left
- * out, and settles nothing: a preview is shown also to somebody who may not list pods.
+ * Facts of a node from the API beside its config: its pods and capacity for a preview, and its Events. A part that the user may not
+ * read is left out and counts as unknown, so that a preview is possible without permission to list pods.
  */
 import type { KubeObject } from '../api/object.js';
 import { ApiError } from '../api/status.js';

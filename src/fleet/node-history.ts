@@ -1,4 +1,4 @@
-/** The history of a node as people read it: what has become of each change, and which name the API server has checked. Pure. */
+/** Formats the history of a node: the result of each change, and which author the API server has verified. Pure. */
 import { formatRef, refOf } from '../api/config-ref.js';
 import { oneLine } from '../visible-text.js';
 import { type ChangeResult, type HistoryEntry, hasFailed, newestChange, readHistory } from './config-history.js';

@@ -1,4 +1,4 @@
-/** Meaning of a node's config under another kubelet, from what the API shows of it. Pure. */
+/** Checks how another kubelet would interpret a node's config, from the data that the API has. Pure. */
 import { formatRef } from '../api/config-ref.js';
 import type { Host, Minor } from '../config/model.js';
 import { isOverlay } from '../config/overlay.js';

@@ -1,6 +1,6 @@
 /**
- * Content of a ConfigMap for a node: a whole KubeletConfiguration, or an overlay over the node's local config; and what `relet set`
- * and `relet convert` make of it. No payload means the local config. Pure.
+ * The content of a ConfigMap for a node: a whole KubeletConfiguration, or an overlay over its local config. Interprets it, and edits it
+ * for `relet set` and `relet convert`. No payload means the local config. Pure.
  */
 import { decode } from '../config/decode.js';
 import { setDefaults } from '../config/defaults.js';

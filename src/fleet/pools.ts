@@ -1,6 +1,6 @@
 /**
- * The pool of a node, where nobody names a label: nodes of one pool are meant to be alike. It is made of the set that has the node, or
- * the pool or role that its labels name, with its instance type and the minor of its kubelet. Pure.
+ * The default pool of a node, used if no label is given: nodes of a pool are expected to be alike. Built from the set that has the
+ * node, or the pool or role in its labels, with its instance type and the minor of its kubelet. Pure.
  */
 
 /** Pools of clouds and installers, in this order. */

@@ -1,12 +1,12 @@
 /**
- * Effects of a change of a node's config, before it is made: the difference by meaning, the class of each changed field, which
- * pods fail, what can go wrong; and whether the person has accepted that much. Pure.
+ * Previews a change of a node's config: the difference by meaning, the class of each changed field, pods that would fail, risks; and
+ * whether the user has accepted that much. Pure.
  *
  *   facts = await readNodeFacts(cluster, node)                 the pods of the node, its capacity
  *   preview = previewChanges({ before, after, minor, facts })
  *   previewText(preview, columns)                              in src/cli/terminal/change-text.ts
- *   acceptError(preview, accepted)                             undefined: go ahead
- *   owedBy(preview)                                            what is left to do afterwards
+ *   acceptError(preview, accepted)                             undefined: continue
+ *   owedBy(preview)                                            the actions that are left to do afterwards
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Owed, type OwedAction, owedActions } from '../api/node-annotations.js';
@@ -174,7 +174,7 @@ export function acceptNeeded({ changes }: Pick<Preview, 'changes'>, accepted: re
 const openChanges = (changes: readonly FieldChange[], accepted: readonly string[]): FieldChange[] =>
   changes.filter((change) => isOpen(change, accepted));
 
-/** It needs a drain, or something that begins with one, and that is not accepted. */
+/** The change needs a drain, or an action that begins with one, and that is not accepted. */
 export const isOpen = ({ needs }: FieldChange, accepted: readonly string[]): boolean =>
   owedActions.includes(needs as OwedAction) && !isAccepted(needs, accepted);
 

@@ -1,6 +1,6 @@
 /**
- * Which hosts would reject a config for its signature, decided as on the host, from what its status shows: pool, threshold, floor. Whom a
- * host trusts is only on its disk, so every valid signature counts here as one of a person that it trusts. Pure.
+ * Predicts which hosts would reject a config for its signature. Decided as on the host, from what its status shows: pool, threshold,
+ * floor. Only the host knows its allowed signers, so every valid signature counts here as one of an allowed signer. Pure.
  */
 import type { ConfigMap } from '../api/object.js';
 import type { SignatureReason, SigningStatus } from '../api/signing.js';

@@ -1,4 +1,4 @@
-/** A node's state as people read it: in a word, and in a full sentence with the next step. Pure. */
+/** The state of a node for people: in one word, and in a sentence with the next step. Pure. */
 import { exclusionReasons, owedReasons } from '../api/condition-reasons.js';
 import type { ConfigErrorReason } from '../api/config-error.js';
 import { formatRef, refOf, sameConfig } from '../api/config-ref.js';

@@ -1,6 +1,6 @@
 /**
- * Resolves users and their rights, with requests to the API server: the user of this client by SelfSubjectReview; the user of a bearer
- * token as a kubelet does it, by TokenReview and then SubjectAccessReview, which every node may create.
+ * Resolves users and their permissions through the API server: the user of this client by SelfSubjectReview; the user of a bearer token
+ * as a kubelet does it, by TokenReview and then SubjectAccessReview, which every node may create.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';

@@ -1,6 +1,6 @@
 /**
- * A client for any Kubernetes API: the verbs, lists page by page, and what a server serves. requester.ts sends a request;
- * watch.ts and informer.ts follow changes.
+ * A client for any Kubernetes API: verbs, paged lists, and discovery. requester.ts sends a request; watch.ts and informer.ts watch
+ * resources.
  */
 import type { KubeObject } from '../api/object.js';
 import { InvalidResponseError, isAlreadyExists, isNotFound } from '../api/status.js';

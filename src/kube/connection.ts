@@ -1,6 +1,6 @@
 /**
- * From a kubeconfig and command-line overrides to one connection: which server, how to trust it, which user. It has only
- * texts and paths; identity.ts reads the files.
+ * Resolves a kubeconfig and command-line overrides to one connection: server, CA, user. It has only texts and paths; identity.ts reads
+ * the files.
  */
 import { join } from 'node:path';
 import {

@@ -1,6 +1,6 @@
 /**
- * Reads kubeconfig files as kubectl does: several files are merged, the first to define an entry wins, relative paths are
- * relative to the file they are in. connection.ts interprets the entries. Also the files that others replace while we run.
+ * Reads kubeconfig files as kubectl does: several files are merged, the first to define an entry wins, relative paths are relative to
+ * the file they are in. connection.ts interprets the entries. Also has the file cache that notices when others replace a file.
  */
 
 import { readFileSync, statSync } from 'node:fs';

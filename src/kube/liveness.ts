@@ -1,6 +1,6 @@
 /**
- * Liveness of the API server, while somebody reads what its watches bring. A watch without events looks the same whether nothing
- * changes or the server hangs; a cheap request with a deadline shows which it is.
+ * Monitors whether the API server answers while watches are open. A watch without events looks the same whether nothing changes or the
+ * server hangs; a cheap request with a deadline shows which it is.
  *
  *     answering ── no answer before the deadline ──► silent ── any answer ──► answering
  *

@@ -1,6 +1,6 @@
 /**
- * One request and its response: credentials, deadline, retries that the server requests, bounded bodies. And whether the server can
- * be reached, as all requests of one client see it.
+ * Sends one request and reads its response: credentials, deadline, retries that the server requests, bounded bodies. Also tracks
+ * whether the server can be reached, for all requests of a client.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { apiError, InvalidResponseError } from '../api/status.js';

@@ -1,4 +1,4 @@
-/** Resources: group, version and plural name; the URL path of objects, and their keys in caches and queues. */
+/** Resource types: group, version and plural name; the URL paths of objects, and their keys in caches and queues. */
 import type { KubeObject } from '../api/object.js';
 
 export interface ResourceType {

@@ -1,6 +1,6 @@
 /**
- * The transport over the network: one HTTP/1.1 connection pool to the server. When certificates change there is a new pool,
- * and running requests finish on the old one. Through an HTTP proxy where there is one (proxy-url, or the environment as Go reads it).
+ * The network transport: one HTTP/1.1 connection pool to the server. When certificates change, a new pool is opened, and running
+ * requests finish on the old one. Uses an HTTP proxy if one is configured (proxy-url, or the environment as Go reads it).
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https';

@@ -1,10 +1,11 @@
 /**
- * Which agents of a rehearsal run. An agent runs only while its node is changed, and where nodes that are alike get the same config within
- * a few seconds, one agent runs for all of them: what it reports is written to the others too, each in its own time.
+ * Decides which agents of a rehearsal actually run, to keep it fast. An agent runs only while its node is changed. If several equal
+ * nodes get the same config within a few seconds, one agent runs for all: its reports are written to the others too, each in its own
+ * time.
  *
  *   at rest ── its NodeConfig is written ──► runs ── trial over, 30 s ──► at rest
  *      │                                      ▲
- *      └── one that is alike runs ──► follows its leader ── it is written again, or the leader is: then the next one leads
+ *      └── an equal node runs ──► follows its leader ── it is written again, or the leader is: then the next one leads
  */
 import { refOf, sameConfig } from '../api/config-ref.js';
 import { owedAnnotation } from '../api/node-annotations.js';

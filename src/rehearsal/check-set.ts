@@ -1,4 +1,4 @@
-/** Validates a manifest of a NodeConfigSet as an API server would, before one gets it. */
+/** Validates a NodeConfigSet manifest by its CRD as an API server would, before any server has it. */
 import { checkDnsSubdomain } from '../api/names.js';
 import type { KubeObject } from '../api/object.js';
 import { customResources } from '../memory-api/crd/custom-resource.js';

@@ -1,4 +1,4 @@
-/** Faults of a rehearsal: on which nodes, and when. By seed, and pure. */
+/** Faults that are injected into a rehearsal: on which nodes, and when. Determined by the seed, and pure. */
 import type { Behaviour } from '../agent/drivers/fake.js';
 import type { Share } from '../api/node-config-set.js';
 import { CannotRun } from '../cannot-run.js';

@@ -1,6 +1,6 @@
 /**
- * The copy of a node list that a rehearsal runs: from objects of a cluster, from `kubectl get nodes -o json`, or by a number. Pure.
- * What is not known is assumed, and said.
+ * The node list that a rehearsal runs on: copied from a cluster, from `kubectl get nodes -o json`, or made up by number. Unknown facts
+ * are assumed, and each assumption is reported. Pure.
  */
 import { type ConfigRef, formatRef, refOf } from '../api/config-ref.js';
 import { type LabelSelectorObject, selectsLabels } from '../api/label-selector.js';
@@ -200,7 +200,7 @@ const isOlder =
 /** Pauses another set: its nodes stay its own, but its rollout is not rehearsed. */
 const paused = (set: NodeConfigSet): NodeConfigSet => ({ ...set, spec: { ...set.spec, paused: true } });
 
-/** Nobody but the person may write this name. */
+/** Removes the author name: it must be that of the user who writes it. */
 export function unnamed(annotations: Record<string, string> = {}): Record<string, string> {
   const { [byAnnotation]: _, ...others } = annotations;
   return others;

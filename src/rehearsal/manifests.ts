@@ -1,4 +1,4 @@
-/** The manifests of deploy/ as objects, without the Deployment: in the lab the controller is a process, or a part of one. */
+/** Reads the manifests of deploy/ as objects. Leaves out Deployments, since rehearsals and `relet up` run the controller themselves. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeObject } from '../api/object.js';

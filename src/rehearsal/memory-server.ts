@@ -1,6 +1,6 @@
 /**
- * The API of a rehearsal: src/memory-api, called directly. Everybody may do everything: a rehearsal asks how a rollout goes,
- * not who may start it.
+ * The API of a rehearsal: src/memory-api, called directly. There is no authorization: a rehearsal shows how a rollout goes, not who may
+ * start it.
  */
 import { silentLog } from '../log.js';
 import { commonAdmission, createApi } from '../memory-api/api.js';
@@ -26,7 +26,7 @@ export const startMemoryServer: StartServer = async ({ clock, random, manifests 
     log: silentLog,
     resources: accessReviews,
     dynamicKubeletConfig: false,
-    // Nobody reads them here, and they are half of the bytes of an object.
+    // Not read here, and half of the bytes of an object.
     managedFields: false,
     // Only the last one of each watch: most events of a simulation would be bookmarks.
     bookmarkMs: Number.POSITIVE_INFINITY,
@@ -65,7 +65,7 @@ const noTables: Presenter = {
   },
 };
 
-/** Everything is allowed. */
+/** Allows every request. */
 const accessReviews: Resource[] = ['SelfSubjectAccessReview', 'SubjectAccessReview'].map((kind) =>
   defineResource({
     group: 'authorization.k8s.io',

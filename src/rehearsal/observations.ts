@@ -1,4 +1,4 @@
-/** Answers of the nodes of a rehearsal to the requests of an analysis: made values, with the effect that --worse injects. */
+/** Answers analysis requests for the nodes of a rehearsal: made-up values, with the effect that --worse injects. */
 import { claimOf } from '../api/node-annotations.js';
 import { type NodeConfig, nodeConfigs } from '../api/node-config.js';
 import { type Observed, type ObserveRequest, observeRequestOf } from '../api/observe.js';

@@ -1,6 +1,6 @@
 /**
- * The pods of a rehearsal: those that are evicted end after a while, and their controllers create them again on another node, where
- * they are Ready some seconds later. Nobody schedules as a real scheduler does; drains only need somewhere for pods to go.
+ * The pods of a rehearsal: evicted pods end after a while, and their controllers create them again on another node, where they are
+ * Ready some seconds later. There is no real scheduling: drains only need somewhere for pods to go.
  */
 import type { KubeObject } from '../api/object.js';
 import { ApiError } from '../api/status.js';

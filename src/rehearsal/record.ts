@@ -1,6 +1,6 @@
 /**
- * Records a rehearsal from the objects that the API server stores: how far each node is, how many are unavailable and in trial at
- * once, what the set reports. The controller is not asked what it thinks of its own budgets.
+ * Records a rehearsal from the stored objects: the progress of each node, how many are unavailable and in trial at once, the reports of
+ * the set. Budgets are counted independently of the controller, so that the record can show a violation.
  */
 import { drainMarkOf } from '../api/drain.js';
 import type { NodeConfig } from '../api/node-config.js';
@@ -120,7 +120,7 @@ export class RehearsalRecord {
     return this.#objects.get(name);
   }
 
-  /** From now on it counts. */
+  /** Starts recording. */
   start(): void {
     this.#isStarted = true;
     for (const name of this.#nodes.keys()) this.#look(name);

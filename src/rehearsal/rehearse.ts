@@ -1,6 +1,6 @@
 /**
- * Rehearses the rollout of a set: the real controller and the real agents on a copy of the node list, on virtual time, with what goes
- * wrong by seed. The copy runs for a while before the set is applied, so that the rollout starts from nodes at rest.
+ * Rehearses the rollout of a set: the real controller and the real agents on a copy of the node list, on virtual time, with faults by
+ * seed. The copy runs for a while before the set is applied, so that the rollout starts from nodes at rest.
  */
 import type { Behaviour } from '../agent/drivers/fake.js';
 import { sha256 } from '../agent/state/checkpoints.js';
@@ -197,7 +197,7 @@ export async function rehearse(options: RehearsalOptions): Promise<RehearsalRun>
   }
 }
 
-/** Those of the newest answers. */
+/** From the newest answers. */
 const spreadsIn = ({ status: { analyses = [] } = {} }: NodeConfigSet): Map<string, number> =>
   new Map(
     analyses
@@ -357,7 +357,7 @@ class Kubelets {
   }
 }
 
-/** Nobody but the person may write a name. */
+/** Replaces author names by the rehearsal's own user: an author name must be that of the user who writes it. */
 const signed = ({ approve, request }: RolloutBlock): RolloutBlock => ({
   ...(approve && { approve: { ...approve, by: admin } }),
   ...(request && { request: { ...request, by: admin } }),

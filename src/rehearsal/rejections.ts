@@ -1,5 +1,5 @@
 /**
- * Which nodes would reject the config, and why: each kind of node is asked once, with the validation of the agent, so that all of them
+ * Finds the nodes that would reject the config, and why: runs the agent's validation once for each kind of node, so that all of them
  * are named although the rollout stops at the first.
  */
 import { type Checkpoint, sha256 } from '../agent/state/checkpoints.js';
@@ -38,7 +38,7 @@ export async function findRejections(
   return [...found.values()].sort((a, b) => b.nodes.length - a.nodes.length);
 }
 
-/** Nobody has seen the lines of a payload that is made from the set. */
+/** Removes line numbers: a payload that is generated from the set has no lines that a person knows. */
 const withoutPlace = (message: string): string => message.replace(/\/payload:\d+:\d+: |, line \d+/g, '');
 
 async function ask({ kubeletVersion, local, host }: Fleet['nodes'][number], payload: string, isWritten: boolean) {

@@ -1,4 +1,4 @@
-/** How much rehearsals of one rollout differ by their seeds. Pure. */
+/** Summarizes several rehearsals of one rollout with different seeds: best, median and worst. Pure. */
 import type { Rehearsal } from './report.js';
 
 export interface RehearsalSpread {

@@ -1,5 +1,5 @@
 /**
- * How far the rollout of a set is, from its status alone: whether it has ended, its counts in a clause, and the next step of a person.
+ * Summarizes the rollout of a set from its status alone: whether it has ended, its counts in a clause, and the next step for a person.
  * For the commands, the doctor and the dashboard. Pure.
  */
 import { setProgressReasons, setReadyReasons, setStalledReasons } from '../api/condition-reasons.js';
@@ -41,7 +41,7 @@ export const mayRetry = (reason: string): boolean =>
     setStalledReasons.expired,
   ].some((one) => one.reason === reason);
 
-/** It rolls nothing out, since no selected node can be changed. */
+/** The set rolls nothing out, since no selected node can be changed. */
 export const isIdle = (reason: string): boolean => reason === setProgressReasons.nothing.reason;
 
 export const hasNoNodes = (reason: string): boolean => reason === setReadyReasons.noNodes.reason;

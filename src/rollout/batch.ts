@@ -1,4 +1,4 @@
-/** Which nodes the next batch of a rollout has: in which order, and how many of them the budgets leave room for. */
+/** Picks the next batch of a rollout: the order of the nodes, and how many of them the budgets allow. */
 import { mostInBatch } from '../api/node-config-set.js';
 import { byNaturalOrder } from '../natural-order.js';
 import type { SetNode } from './members.js';
@@ -7,7 +7,7 @@ import { hasFailed, isUnsettled, type Survey } from './survey.js';
 
 interface Todo {
   node: SetNode;
-  /** It has failed: a correction costs no budget. */
+  /** The node has failed: a correction costs no budget. */
   isExempt: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Groups the nodes of a set that a change would treat alike, and remembers the answer for each group: thousands of nodes are a few
- * groups, and a pass costs nothing while these stay the same.
+ * Caches the answers about a config per group of equal nodes: thousands of nodes are a few groups, and a pass costs nothing while these
+ * stay the same.
  */
 import { exclusionReasons } from '../api/condition-reasons.js';
 import { type ConfigRef, formatRef, refOf } from '../api/config-ref.js';
@@ -31,7 +31,7 @@ interface SetCasesOptions {
   fieldPolicies: { values(): Iterable<KubeObject> };
   /** Reads a config; undefined where that is not possible. */
   readPayload(ref: ConfigRef): Promise<Payload | undefined>;
-  /** Lets others have the event loop. */
+  /** Yields to the event loop. */
   turn(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ interface Known {
 export interface Assessment {
   /** Why the config is rolled out to no node at all. */
   problem: Stalled | undefined;
-  /** Those to which it cannot be rolled out are marked as refused. */
+  /** All members. Those that the config cannot be rolled out to have `refused`. */
   members: readonly SetMember[];
 }
 

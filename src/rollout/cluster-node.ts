@@ -1,4 +1,4 @@
-/** The part of a Node and of its NodeConfig that the controller keeps: small, since there may be thousands. Pure. */
+/** The parts of a Node and of its NodeConfig that the controller caches: few, since there may be thousands of nodes. Pure. */
 import { drainAnnotation } from '../api/drain.js';
 import type { MeasuredNodeConfig } from '../api/local-config.js';
 import type { NodeCondition } from '../api/node-condition.js';
@@ -10,7 +10,7 @@ import { maintenanceConditions } from './drain/maintenance.js';
 export interface ClusterNode extends KubeObject {
   spec?: { unschedulable?: boolean; taints?: { key: string; effect?: string; value?: string }[] };
   status?: { conditions?: NodeCondition[]; nodeInfo?: { kubeletVersion?: string } };
-  /** It has GPUs of NVIDIA. */
+  /** The node has NVIDIA GPUs. */
   hasGpus?: boolean;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Whether the config of a set may be rolled out: the field policies of the cluster allow it, the kubelets of its nodes accept it, and it
- * needs no more than the spec accepts. Nodes with the same kubelet minor, local config, present config and policies are one case. Pure.
+ * Decides whether the config of a set may be rolled out: the field policies of the cluster allow it, the kubelets of its nodes accept
+ * it, and its impact is within what the spec accepts. Nodes with the same kubelet minor, local config, present config and policies are
+ * one case. Pure.
  */
 
 import { type Owed, owedActions } from '../api/node-annotations.js';

@@ -134,7 +134,7 @@ export function setNode({ set, node, object, olderSets, claimant }: MemberInput)
   };
 }
 
-/** Nothing keeps the set from assigning it this revision. */
+/** Whether the set may assign the node this revision. */
 export const mayGet = ({ blocked, refused }: SetNode, { revision }: { revision: string }): boolean =>
   blocked === undefined && refused?.revision !== revision;
 
@@ -153,7 +153,7 @@ function stateOf(object: NodeConfig): ConfigState {
   return configState({ configSource: spec?.configSource, status: status?.config, unset, condition });
 }
 
-/** As it reports. Undefined while it has not seen the assignment. */
+/** From the report of the node. Undefined until it has seen the assignment. */
 function unsettledSince({ metadata, status }: NodeConfig, state: ConfigState): number | undefined {
   if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 1)) return undefined;
   if (state !== 'trial' && state !== 'waiting') return undefined;

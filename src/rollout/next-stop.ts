@@ -1,6 +1,6 @@
 /**
- * Consequences of an approval: which waves follow without another approval, with how many nodes, and where the rollout stops next. A wave
- * without nodes is not a stop. Pure.
+ * Computes what follows an approval: the waves that roll out without another approval, their number of nodes, and where the rollout
+ * stops next. A wave without nodes is not a stop. Pure.
  */
 import {
   isEmptyWave,

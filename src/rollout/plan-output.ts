@@ -1,4 +1,4 @@
-/** Output of `relet rollout plan` and `relet rollout approve --dry-run` for programs, the dashboard among them; docs/cli.md describes it. */
+/** JSON output of `relet rollout plan` and `relet rollout approve --dry-run`, which the dashboard reads too. docs/cli.md describes it. */
 import type { NamedNode } from '../api/node-config-set.js';
 import type { FieldChange, Preview } from '../fleet/preview.js';
 
@@ -42,7 +42,7 @@ export interface RolloutPlanWave {
   nodes: string[];
   soakSeconds: number;
   approve: boolean;
-  /** It has no nodes. */
+  /** The wave has no nodes. */
   skipped?: true;
 }
 

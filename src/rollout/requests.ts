@@ -1,4 +1,7 @@
-/** Requests of a person to a rollout, and whether one would do anything: for the commands, and for the buttons that run them. Pure. */
+/**
+ * Validates requests of a person to a rollout (approve, abort, retry, undo): whether they would do anything. For the commands, and for
+ * the dashboard's buttons that run them. Pure.
+ */
 import type { NodeConfigSet, NodeConfigSetStatus, RolloutAction, WaveStatus } from '../api/node-config-set.js';
 import { CannotRun } from '../cannot-run.js';
 

@@ -1,4 +1,4 @@
-/** The sentences in which a set says what it waits for and why it stopped, with node names. Pure. */
+/** Messages of a set, with node names: what it waits for, and why it stopped. Pure. */
 import { rfc3339 } from '../clock.js';
 import type { SetNode } from './members.js';
 import { type SetState, updateOf } from './state.js';

@@ -1,4 +1,7 @@
-/** Signed config of a set: what its ConfigMap carries beside the payload, and what the status keeps of it. Bytes are only copied. Pure. */
+/**
+ * The signed config of a set: the signatures that its ConfigMap carries beside the payload, and the part that the status keeps. Bytes
+ * are copied unchanged. Pure.
+ */
 import { createHash } from 'node:crypto';
 import type { RevisionSignatures, SignedConfig } from '../api/node-config-set.js';
 import type { ConfigMap } from '../api/object.js';

@@ -1,4 +1,4 @@
-/** Single values of a spec, read with the place that an error names. Pure. */
+/** Parsers for single values of a spec; an error names the field. Pure. */
 import type { Share } from '../api/node-config-set.js';
 import { tryParseDuration } from '../go/duration.js';
 

@@ -1,4 +1,4 @@
-/** The status of a set: what plan() decided, as counts, a few names and conditions. Its size does not depend on the fleet. Pure. */
+/** Builds the status of a set from a plan: counts, a few names and conditions. Its size does not depend on the fleet. Pure. */
 import {
   type ConditionReason,
   setNoteReasons,

@@ -1,6 +1,6 @@
 /**
- * The steps of a rollout: recorded once in the state of the set, in the write in which they take effect; and in words, for status,
- * histories, events and pages. Pure.
+ * The steps of a rollout (started, approved, halted, …): recorded once in the state of the set, in the write in which they take effect;
+ * and their texts for status, histories, events and pages. Pure.
  */
 import { mostSteps, type NodeConfigSetStatus, type SetStep, type SetStepKind } from '../api/node-config-set.js';
 import { rfc3339 } from '../clock.js';
@@ -43,7 +43,7 @@ export function added<S extends Stepped>(state: S, { why, message, ...step }: Om
   return { ...state, steps: [recorded, ...(state.steps ?? [])].slice(0, mostSteps) };
 }
 
-/** As a request has them. Nobody is named where the request names nobody. */
+/** Author and reason of a request; absent if the request does not have them. */
 export const named = (
   { by, why }: { by?: string | undefined; why?: string | undefined },
   { areNamesChecked }: StepContext,

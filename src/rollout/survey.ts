@@ -1,4 +1,4 @@
-/** How far each node of a set is, and how much of the budgets is used, by whom. Pure. */
+/** Surveys the nodes of a set: the phase of each, and how much of the budgets is used by which nodes. Pure. */
 import { exclusionReasons, failureReasons } from '../api/condition-reasons.js';
 import { rfc3339 } from '../clock.js';
 import { clauseOf } from '../visible-text.js';
@@ -34,7 +34,7 @@ export interface SurveyInput {
   startedAtMs: number;
   /** Nodes on which it has failed, as far as that is recorded. */
   failedNodes?: readonly string[] | undefined;
-  /** It was rejected: nodes that have it go back, and those that cannot be changed are excluded. */
+  /** The revision was rejected: nodes that have it are rolled back, and those that cannot be changed are excluded. */
   isRejected: boolean;
   /** Not yet written: its nodes count as if they were. */
   intent: Intent | undefined;

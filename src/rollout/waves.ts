@@ -1,4 +1,4 @@
-/** The waves of a rollout: how many nodes each has, how far they are, and which one is the present. Pure. */
+/** The waves of a rollout: their sizes, their progress, and the present one. Pure. */
 import { isEmptyWave, type WaveState, type WaveStatus } from '../api/node-config-set.js';
 import { rfc3339 } from '../clock.js';
 import { type AnalysisGate, gateOf } from './analysis/analysis.js';

@@ -1,4 +1,4 @@
-/** Windows in which nodes may be changed: times of day in a time zone, on some days of the week, also over midnight. Pure. */
+/** Maintenance windows in which nodes may be changed: times of day in a time zone, on some days of the week, also over midnight. Pure. */
 import type { Day } from '../api/node-config-set.js';
 
 export interface TimeWindow {

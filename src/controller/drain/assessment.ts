@@ -1,6 +1,6 @@
 /**
- * Finds out about a batch, before anything of it is written: which nodes must be drained, which of these cannot be, and whether the
- * controller may. What it found is kept for a while; all of it can be found out again.
+ * Assesses the drains of a batch before anything is written: which nodes must be drained, which of them cannot be, and whether the
+ * controller has the permission. Results are cached for a while and can be computed again.
  */
 import type { NodeConfigSet } from '../../api/node-config-set.js';
 import type { KubeObject } from '../../api/object.js';
@@ -35,7 +35,7 @@ export interface DrainPass {
   context: DrainContext;
 }
 
-/** How long it is believed that a node cannot be drained. */
+/** How long an "undrainable" result is cached. */
 const recheckMs = 30_000;
 
 export class DrainAssessment {
@@ -143,7 +143,7 @@ export class DrainAssessment {
     return this.#options.memory.of(metadata.name).undrainable;
   }
 
-  /** By the policy of the set, and by the catalogue. */
+  /** Decided by the policy of the set, and by the catalogue. */
   async need(
     pass: DrainPass,
     { revision, source }: Pick<Intent, 'revision' | 'source'>,
@@ -196,10 +196,10 @@ function absent(error: unknown): undefined {
   return undefined;
 }
 
-/** How many requests are under way at most. */
+/** Limit of concurrent requests. */
 const atOnce = 8;
 
-/** A few at a time, in the order of the list. */
+/** Maps with a few concurrent calls. Results are in the order of the list. */
 export async function inTurn<T, R>(items: readonly T[], act: (item: T) => Promise<R> | R): Promise<R[]> {
   const results: R[] = [];
   for (let from = 0; from < items.length; from += atOnce)

@@ -1,9 +1,9 @@
 /**
- * Drains nodes of a set before they are assigned its config, where the change needs it. sets.ts calls it in each pass:
+ * Drains nodes of a set before they are assigned its config, if the change needs it. sets.ts calls it in each pass:
  *
- *   withExclusions()  nodes that cannot be drained are left out
- *   drain()           of the open batch: one step for each node, and the assignment of those that are empty
- *   lift()            cordons, taints and marks that are wanted no longer
+ *   withExclusions()  leaves out nodes that cannot be drained
+ *   drain()           one step for each node of the open batch, and the assignment of those that are empty
+ *   lift()            removes cordons, taints and marks that are no longer needed
  */
 import { type DrainMark, drainMarkOf, isCordoned } from '../../api/drain.js';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
@@ -92,7 +92,7 @@ export class SetDrains {
     await inTurn(draining, (member) => this.#drainOne(pass, intent, member, budgets, assign));
   }
 
-  /** A set that is gone, or whose nodes are changed no longer, wants none. */
+  /** Lifts the marks that are no longer needed; all of them for a set that is deleted or no longer changes nodes. */
   async lift(
     set: Pick<NodeConfigSet, 'metadata'>,
     members: readonly SetMember[],
@@ -195,7 +195,7 @@ export class SetDrains {
   }
 }
 
-/** And not paused, halted, or going back. */
+/** Neither paused, halted nor rolling back. */
 const isRollingOut = ({ progress, state }: Plan): boolean =>
   progress.condition === 'Reconciling' && progress.kind !== 'paused' && !state.rollingBack;
 

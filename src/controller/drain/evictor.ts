@@ -1,6 +1,6 @@
 /**
- * Asks for a pod to leave its node. The one seam of draining: today by the eviction of the pod, which respects PodDisruptionBudgets;
- * where an API server has EvictionRequests, another implementation can use these.
+ * Interface for removing a pod from its node. Today it creates an Eviction, which respects PodDisruptionBudgets; on API servers with
+ * EvictionRequests, another implementation can use these.
  */
 
 import { ApiError, isConflict, isForbidden, isNotFound } from '../../api/status.js';

@@ -1,6 +1,7 @@
 /**
- * Writes what a drain leaves on a Node: cordon, taint and mark in one request, and the condition MaintenanceInProgress. Each write is
- * decided on the Node as the API has it now, and fails if somebody changes it meanwhile; the next pass decides again.
+ * Writes the marks of a drain to a Node: cordon, taint and annotation in one request, and the condition MaintenanceInProgress. Each
+ * write is based on the Node as the API has it now. If somebody changes the Node meanwhile, the write fails and the next pass decides
+ * again.
  */
 import { type DrainMark, drainFieldManager, drainMarkOf, isCordoned, maintenanceCondition } from '../../api/drain.js';
 import type { KubeObject } from '../../api/object.js';

@@ -1,4 +1,7 @@
-/** Whether the controller may drain: by a role of its own, which an administrator may add or take at any time. */
+/**
+ * Checks whether the controller may drain. The permission is in a role of its own, which an administrator may add or remove at any
+ * time.
+ */
 import type { KubeObject } from '../../api/object.js';
 import type { KubeClient } from '../../kube/client.js';
 import { selfSubjectAccessReviews } from '../../kube/resource-type.js';
@@ -11,7 +14,7 @@ const rights = [
   { verb: 'list', group: 'policy', resource: 'poddisruptionbudgets' },
 ];
 
-/** How long an answer is believed. */
+/** How long an answer is cached. */
 const recheckMs = 20_000;
 
 export class DrainRights {

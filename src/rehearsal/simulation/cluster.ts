@@ -1,4 +1,4 @@
-/** A whole cluster in one process on virtual time: API server, controllers, nodes. Nothing here decides what happens to it. */
+/** A whole cluster in one process on virtual time: API server, controllers, nodes. The caller decides what happens to it. */
 import type { FlowOptions } from '../../agent/create-agent.js';
 import type { Behaviour } from '../../agent/drivers/fake.js';
 import type { NodeSignals } from '../../agent/observe/sampler.js';

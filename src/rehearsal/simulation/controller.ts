@@ -1,4 +1,4 @@
-/** A replica of the controller in a simulation: the real one, behind leader election and a fence. Started again after a crash. */
+/** A controller replica in a simulation: the real controller, with leader election, inside a fence. Restarted after a crash. */
 import { configNamespaces } from '../../api/node-config.js';
 import type { Clock } from '../../clock.js';
 import { runController } from '../../controller/controller.js';

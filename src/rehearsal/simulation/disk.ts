@@ -1,7 +1,7 @@
 /**
- * A disk in memory that loses what was not synced when the power goes, as real ones do: the content of a file is safe after a sync of
- * the file, the entries of a directory after a sync of the directory. Nothing else is promised, and what is not promised happens:
- * entries of one directory survive in any combination, and unsynced data is whole, cut in half or empty.
+ * An in-memory disk that loses unsynced data when the power goes, as real ones do: the content of a file is safe after a sync of the
+ * file, the entries of a directory after a sync of the directory. Anything that is not guaranteed does happen: entries of one directory
+ * survive in any combination, and unsynced data is whole, cut in half or empty.
  */
 import type { Stats } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -28,7 +28,7 @@ const isDir = (inode: Inode): inode is DirInode => 'entries' in inode;
 
 export class SimulatedDisk implements Files {
   #root = newDir(0o755);
-  /** Nothing can be created; files that are there can be removed and renamed. */
+  /** Full disk: no file can be created; existing files can be removed and renamed. */
   isFull = false;
   readonly random: SeededRandom | undefined;
 

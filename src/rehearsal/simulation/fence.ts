@@ -1,6 +1,6 @@
 /**
- * A process of the simulation: the agent of a node, or a controller. Everything it does to the world outside passes its fence. Once it
- * is down, nothing that it had pending takes effect: its promises stay pending, its writes are refused, its connections are closed.
+ * A process of the simulation (the agent of a node, or a controller) that can crash at any point. All its effects on the outside pass
+ * its fence. Once it is down, nothing that was pending takes effect: promises stay pending, writes fail, connections are closed.
  *
  * Each effect is a step. A crash can be set to happen just before or just after any of them.
  */

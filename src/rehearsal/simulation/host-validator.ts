@@ -1,6 +1,6 @@
 /**
- * Validation on the hosts of a simulation: relet's own rules, as on a host whose kubelet gives no answer. The answer depends on nothing
- * but what is asked, so it is found once for all nodes.
+ * Validation on the hosts of a simulation: relet's own rules, as if the kubelet gave no answer. The result depends only on the input,
+ * so it is cached for all nodes.
  */
 import { divideCommandLine } from '../../agent/flags.js';
 import { sha256 } from '../../agent/state/checkpoints.js';

@@ -1,4 +1,4 @@
-/** Settings that a simulation changes in its process while it runs. */
+/** Process-wide settings that a simulation changes while it runs, for speed and memory: stack traces, and AbortSignal.any. */
 import { setMaxListeners } from 'node:events';
 
 /** Errors are thrown and caught by the thousand, and their stacks are not read. */

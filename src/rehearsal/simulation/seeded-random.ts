@@ -1,4 +1,4 @@
-/** Randomness that is the same in every run with the same seed. Each part of a simulation has a stream of its own. */
+/** Deterministic randomness: the same for every run with the same seed. Each part of a simulation has its own stream. */
 import { createHash } from 'node:crypto';
 import type { Random } from '../../random.js';
 

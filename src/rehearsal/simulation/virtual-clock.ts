@@ -1,9 +1,9 @@
 /**
- * Virtual time. It does not move while anything can still happen, and then jumps to the next sleeper: ten minutes of a trial cost
- * as much as what happens in them.
+ * Virtual time. The clock jumps to the next sleeper once nothing else is left to run, so ten minutes of a trial cost only the work that
+ * is done in them.
  *
- * Promises and ticks that are ready all run before Node's next turn, so one turn of the event loop means that nothing is left to
- * happen now. Nothing else may use the event loop: no timer, no file, no socket (traps.ts).
+ * Promises and ticks that are ready all run before Node's next turn, so one turn of the event loop means that nothing is left to happen
+ * now. Nothing else may use the event loop: no timer, no file, no socket (traps.ts).
  */
 import type { Clock } from '../../clock.js';
 
@@ -83,7 +83,7 @@ export class VirtualClock implements Clock {
     await this.settle();
   }
 
-  /** Lets everything happen that needs no time. */
+  /** Runs all work that needs no time to pass. */
   settle(): Promise<void> {
     return new Promise((resolve) => void nextTurn(resolve));
   }

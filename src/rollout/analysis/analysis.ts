@@ -7,8 +7,8 @@
  *   before   the window up to the first assignment           the same calendar time for canaries and controls, so that what
  *   after    the window from 60 s after the last is active    happens to all of them, such as a deployment, makes no difference
  *
- * The status names the observed nodes and their windows before any request is written, so a controller that restarts
- * repeats the same requests.
+ * The status names the observed nodes and their windows before any request is written, so a controller that restarts repeats the same
+ * requests.
  */
 
 import { leftOutReasons } from '../../api/condition-reasons.js';

@@ -1,4 +1,4 @@
-/** The cohort of a wave: which canaries and controls are observed, and which of them are not compared in the end. Pure. */
+/** Selects the cohort of a wave: which canaries and controls are observed, and which of them are excluded from the comparison. Pure. */
 import { createHash } from 'node:crypto';
 import { exclusionReasons, leftOutReasons } from '../../api/condition-reasons.js';
 import { mostObserved, type NamedNode } from '../../api/node-config-set.js';

@@ -1,8 +1,9 @@
 /**
- * One look at a cohort: which signals are worse on the canaries than on the controls. Pure.
+ * Compares the canaries of a cohort with its controls, and returns the signals that are worse. Pure. One comparison is a look, in the
+ * sense of sequential tests: a revision is looked at once per wave.
  *
- * The unit is the node, compared with its own past: change = after − before, of logarithms for levels. A signal is worse only if its p is
- * within its alpha and the effect exceeds `worseBy`.
+ * The unit is the node, compared with its own past: change = after − before, of logarithms for levels. A signal is worse only if its p
+ * is within its alpha and the effect exceeds `worseBy`.
  *
  *   over the looks of a revision   the k-th look that can tell at all spends 0.05 / 2^k, so all together spend less than 0.05
  *   over the signals of a look     Holm, over the signals whose values could give a small enough p at all (Tarone). Which these are

@@ -1,4 +1,7 @@
-/** The effect that the waves of a set could notice, before it is rolled out: a share of made rollouts, from the same numbers each time. Pure. */
+/**
+ * Estimates the power of a set's analyses before it is rolled out: the share of simulated rollouts in which each wave detects a given
+ * effect. Uses the same random numbers each time. Pure.
+ */
 
 import { countText } from '../../api/analysis.js';
 import { mostObserved, type NodeConfigSetStatus } from '../../api/node-config-set.js';

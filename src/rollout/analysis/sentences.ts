@@ -1,4 +1,4 @@
-/** Analyses in words, for status, events, commands and pages: no p-values. Pure. */
+/** Results of analyses as sentences, for status, events, commands and pages, without p-values. Pure. */
 import { countText, valueText } from '../../api/analysis.js';
 import type { AnalyzedSignal, WaveAnalysis } from '../../api/node-config-set.js';
 import { isSignalName, signals } from '../../api/signals.js';

@@ -1,6 +1,6 @@
 /**
- * Other systems that do maintenance on a node, so that relet leaves it alone: taints and conditions of the Node, NodeMaintenances and Leases of
- * other operators. docs/drain.md has the table with the sources. Pure.
+ * Detects maintenance of a node by other systems, so that relet leaves it alone: taints and conditions of the Node, NodeMaintenances
+ * and Leases of other operators. docs/drain.md has the table with the sources. Pure.
  */
 import type { KubeObject } from '../../api/object.js';
 

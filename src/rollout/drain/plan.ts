@@ -1,9 +1,9 @@
 /**
- * Decides about the drains of a set: whose turn it is, which pods go next, which cordons stay. Pure: controller/drain/drains.ts reads the cluster and
- * does what this says.
+ * Plans the drains of a set: which node is next, which pods are evicted next, which cordons stay. Pure: controller/drain/drains.ts
+ * reads the cluster and executes the plan.
  *
- *   all nodes of the batch cordoned ─► pods with budgets evicted ─► the others evicted ─► empty ─► assigned ─► active ─► cordon lifted
- *                                        └─ not empty in time ─► cordon lifted, the node is left alone for a while
+ *   all nodes of the batch cordoned ─► pods with budgets evicted ─► the others evicted ─► empty ─► assigned ─► active ─► uncordoned
+ *                                        └─ not empty in time ─► uncordoned, the node is left alone for a while
  */
 import { exclusionReasons } from '../../api/condition-reasons.js';
 import { type DrainMark, drainAnnotation, drainTaint, isCordoned, isOwnCordon } from '../../api/drain.js';
@@ -24,7 +24,7 @@ export const retryDrainMs = 30 * 60_000;
 export const isDrainedFor = (mark: DrainMark | undefined, { revision, at }: Pick<Intent, 'revision' | 'at'>): boolean =>
   mark?.state === 'Draining' && mark.revision === revision && Date.parse(mark.at) >= Date.parse(at);
 
-/** Those with a budget first: where they cannot go, nothing else is evicted. Nothing while a pod blocks the drain anyway. */
+/** Pods with a budget first: if they cannot be evicted, no other pod is. None while a pod blocks the drain anyway. */
 export function evictNext(actions: readonly PodAction[]): DrainPod[] {
   if (actions.some(({ kind }) => kind === 'block')) return [];
   const evictable = actions.flatMap((one) => (one.kind === 'evict' ? [one] : []));

@@ -109,7 +109,7 @@ const isReady = ({ status }: DrainPod): boolean =>
 
 export const podName = ({ metadata }: DrainPod): string => oneLine(`${metadata.namespace}/${metadata.name}`);
 
-/** Nothing is left that the drain would wait for. */
+/** No pod is left that the drain would wait for. */
 export const isEmptied = (actions: readonly PodAction[]): boolean => actions.every(({ kind }) => kind === 'leave');
 
 /** Why the node cannot be drained as things are, with up to three pods; undefined where it can. */
