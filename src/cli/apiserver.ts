@@ -1,4 +1,4 @@
-/** `relet apiserver`: the embedded control plane as a process of its own. */
+/** `relet apiserver`: runs the embedded control plane as a separate process. */
 
 import { InvalidArgumentError, Option } from 'commander';
 import pkg from '../../package.json' with { type: 'json' };

@@ -1,6 +1,6 @@
 /**
- * The verbs that work with a cluster, as they are declared on the command line: arguments, options, help. Help and completion read these
- * declarations; the work of a verb is imported when it runs, so that help is quick.
+ * Declarations of the verbs that work with a cluster: arguments, options, help. Help and completion need only these; the implementation
+ * of a verb is imported when it runs, so that help is fast.
  */
 import { type Command, Option } from 'commander';
 import { impacts } from '../api/node-annotations.js';

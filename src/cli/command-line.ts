@@ -1,6 +1,6 @@
 /**
- * Parts common to all verbs: how their arguments are declared, kubectl's connection flags among them, and how they end. 0 is well, 1 is the verb's own
- * "no" (findings, a difference), 2 is "could not run": wrong usage, a file that cannot be read.
+ * Common parts of all verbs: declaration of arguments, kubectl's connection flags, and exit codes. 0 is success, 1 is a negative result
+ * of the verb (findings, a difference), 2 is "could not run": wrong usage, a file that cannot be read.
  */
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { impacts } from '../api/node-annotations.js';

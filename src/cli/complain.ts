@@ -1,4 +1,4 @@
-/** How a verb that failed ends: what it prints on standard error, and its exit code. */
+/** Handles the error of a verb: prints it on standard error, and returns the exit code. */
 import { oneLine } from '../visible-text.js';
 import { whyUnreadable } from './read-file.js';
 import { printError } from './terminal/terminal.js';

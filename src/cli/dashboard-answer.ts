@@ -1,5 +1,5 @@
 /**
- * `relet __answer`, for the dashboard alone: reads a question from standard input, computes the answer with the credential of the
+ * `relet __answer`, for the dashboard only: reads a query from standard input, computes the answer with the credential of the
  * kubeconfig, and prints it as JSON. The server runs it as a child process, with a limit of time and memory.
  */
 import { text } from 'node:stream/consumers';

@@ -1,6 +1,6 @@
 /**
- * More links to the dashboard of `relet up`: its process offers them on a socket beside the kubeconfig, which only the same user can
- * open, and `relet dashboard --link` prints one.
+ * Creates login links to the dashboard of a running `relet up`: its process listens on a socket beside the kubeconfig, which only the
+ * same user can open, and `relet dashboard --link` prints a new link.
  */
 import { rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';

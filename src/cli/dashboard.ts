@@ -1,4 +1,4 @@
-/** `relet dashboard`: serves the page with the fleet. It acts as the person who is logged in, and has no rights of its own. */
+/** `relet dashboard`: serves the dashboard. It acts with the credential of the user who is logged in, and has no permissions of its own. */
 import type { BlockList } from 'node:net';
 import { aborted } from '../aborted.js';
 import { CannotRun } from '../cannot-run.js';

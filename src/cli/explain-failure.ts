@@ -1,4 +1,4 @@
-/** From an error of the API, the network or the kubeconfig to words that say what to do next. */
+/** Turns errors of the API, the network or the kubeconfig into messages with a remedy. */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';

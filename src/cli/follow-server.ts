@@ -1,6 +1,6 @@
 /**
- * For commands that follow a cluster: since when the API server has not answered, and that it answers again. Without it, a server that
- * hangs looks like one where nothing changes.
+ * For commands that watch a cluster: prints since when the API server has not answered, and that it answers again. Otherwise a server
+ * that hangs looks like one where nothing changes.
  */
 import { shortDuration } from '../go/short-duration.js';
 import type { KubeClient } from '../kube/client.js';

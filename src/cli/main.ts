@@ -1,6 +1,6 @@
 /**
- * The `relet` command line. Each verb is one line in the table and one file in the folder of its kind, and is loaded only when it
- * is asked for: the build makes a bundle of each, so that a new verb costs the others nothing at start.
+ * The `relet` command line. Each verb is one line in the table and one file in the folder of its kind. A verb is loaded only when it
+ * runs: the build makes a bundle of each, so that a new verb does not slow down the start of the others.
  */
 import pkg from '../../package.json' with { type: 'json' };
 import { nearest } from '../config/suggest.js';

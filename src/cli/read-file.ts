@@ -1,4 +1,4 @@
-/** Reads files that a person names, but no more than a config should hold: `/dev/zero` and disk images have no end. */
+/** Reads files that a user names, with a size limit: `/dev/zero` and disk images have no end. */
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { CannotRun } from '../cannot-run.js';
 

@@ -1,4 +1,4 @@
-/** Runs relet as a child process for somebody else: with their credential, a time limit, and bounded output. */
+/** Runs relet as a child process with the credential of a user, a time limit and bounded output. For the dashboard. */
 import { type ChildProcessWithoutNullStreams, type StdioOptions, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority, tmpdir } from 'node:os';

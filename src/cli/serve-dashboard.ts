@@ -1,4 +1,4 @@
-/** Puts the dashboard together: the page, connections to the cluster, and relet itself for its buttons. */
+/** Wires the dashboard: the page's files, connections to the cluster, and the relet child processes for its buttons. */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * One run of a verb against a cluster: the connection, the nodes that are meant, who acts, the terminal, and Ctrl-C. A verb that is interrupted finishes the
- * request under way, says how far it came and ends with 130; a second Ctrl-C ends it on the spot.
+ * One run of a verb against a cluster: the connection, the selected nodes, the acting user, the terminal, and Ctrl-C. An interrupted
+ * verb finishes the request in progress, prints what was done, and exits with 130; a second Ctrl-C ends it at once.
  */
 
 import { setMaxListeners } from 'node:events';

@@ -1,4 +1,4 @@
-/** `relet version`: which relet this is, on which Node.js, and what it contains. */
+/** `relet version`: the versions of relet and Node.js, and the components that it contains. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pkg from '../../package.json' with { type: 'json' };

@@ -1,4 +1,4 @@
-/** `relet assign`, `reset`, `detach` and `undo`: point nodes at a config that is there already: in a ConfigMap, or on the host. */
+/** `relet assign`, `reset`, `detach` and `undo`: assign nodes a config that already exists, in a ConfigMap or on the host. */
 import { formatRef, nodeConfigSource, parseRef, refOf } from '../../api/config-ref.js';
 import { configLabel } from '../../api/node-config.js';
 import { isNotFound } from '../../api/status.js';

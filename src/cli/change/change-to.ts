@@ -1,6 +1,6 @@
 /**
- * The way of every verb that changes nodes: what each node would get is checked as its kubelet would, shown as a difference to what
- * runs (nodes with the same difference once), accepted, confirmed, and made.
+ * The common path of every verb that changes nodes. Checks the new config of each node as its kubelet would, shows the difference to
+ * the running config (once for nodes with the same difference), asks for confirmation, and makes the change.
  */
 import type { Interface } from 'node:readline/promises';
 import { formatRef, refOf } from '../../api/config-ref.js';

@@ -1,11 +1,11 @@
 /**
- * Makes a change on one node or many, the same way for every verb:
+ * Makes a confirmed change on one node or many:
  *
  *   reject what the server would drop or forbid ─► make the ConfigMaps ─► node by node: assign, wait until it is healthy
  *                                                                         └─ first failure ─► stop, print what was done
  *
- * Every request is a whole step: whenever this ends, each node has its old reference or its new one, and ConfigMaps that
- * were made and nobody uses are deleted again.
+ * Every request is a whole step: whenever this ends, each node has its old reference or its new one, and new ConfigMaps that no node
+ * uses are deleted again.
  */
 import { formatRef, refOf } from '../../api/config-ref.js';
 import type { ConfigMap } from '../../api/object.js';

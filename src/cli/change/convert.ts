@@ -1,4 +1,4 @@
-/** `relet convert`: nodes with a whole config get an overlay that means the same over their local config. */
+/** `relet convert`: replaces the whole configs of nodes by overlays with the same effect over their local config. */
 import { readConfigDocument } from '../config/documents.js';
 import { selectNodes, withSession } from '../session.js';
 import { terminalFor } from '../terminal/terminal.js';

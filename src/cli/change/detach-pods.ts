@@ -1,6 +1,6 @@
 /**
- * `relet detach --image`: where the agent is gone, one pod a node, one after the other, takes relet off the host. It has the mounts
- * and the rights of the agent, runs `relet detach --host`, and ends.
+ * `relet detach --image`: removes relet from hosts without a running agent, with one pod per node, one after the other. The pod has the
+ * mounts and permissions of the agent, runs `relet detach --host`, and ends.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** `relet dismiss NODE...`: nothing is left to do on these hosts any more. The condition ActionOwed follows. */
+/** `relet dismiss NODE...`: marks the owed actions on these hosts as done. The condition ActionOwed follows. */
 
 import { owedText } from '../../fleet/state-text.js';
 import type { ConnectionOptions } from '../command-line.js';

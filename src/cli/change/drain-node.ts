@@ -1,11 +1,11 @@
 /**
- * Drains a node for a change of one command, by the rules that the controller has for sets:
+ * Drains a node for the change of one command, by the rules of the controller for sets:
  *
  *   claimed, or a pod blocks ─► nothing is done
  *   cordon with a mark ─► evict until it is empty ─► (the change) ─► uncordon
  *                           └─ out of time, Ctrl-C, or any failure ─► uncordon
  *
- * The mark has no set, so that the controller leaves the node to this command. A cordon of somebody else is never lifted.
+ * The mark has no set, so that the controller leaves the node to this command. Cordons of others are never lifted.
  */
 import { type DrainMark, drainMarkOf, isCordoned } from '../../api/drain.js';
 import { CannotRun } from '../../cannot-run.js';

@@ -1,5 +1,5 @@
 /**
- * `relet edit NODE`: the config that a node is assigned, in an editor; then the same way as every change.
+ * `relet edit NODE`: opens the config that a node is assigned in an editor, then makes the change like every other verb.
  *
  *   read ─► editor ─► check ─► difference ─► yes? ─► change
  *             ▲         │

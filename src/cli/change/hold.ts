@@ -1,6 +1,6 @@
 /**
- * `relet hold NODE...`: no set and no command of relet's changes these nodes until `relet release`. A hold that is there is shown, and
- * replaced only when the person agrees.
+ * `relet hold NODE...`: keeps every set and every relet command from changing these nodes until `relet release`. An existing hold is
+ * shown, and replaced only after confirmation.
  */
 import { CannotRun } from '../../cannot-run.js';
 import { rfc3339 } from '../../clock.js';

@@ -1,6 +1,6 @@
 /**
- * How a change ended for each node: for people, and for programs with `-o json` and `-o name`, which docs/cli.md describes. Pure but
- * for the printing.
+ * The result of a change per node: text for people; `-o json` and `-o name` for programs, which docs/cli.md describes. Pure but for the
+ * printing.
  */
 import { formatRef, type NodeConfigSource, refOf, sameConfig } from '../../api/config-ref.js';
 import type { AcceptedImpact, Owed } from '../../api/node-annotations.js';

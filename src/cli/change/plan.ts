@@ -1,6 +1,6 @@
 /**
- * A change before it is made: what a node has now, what it would get, and what a person reads before saying yes. Nodes with the
- * same difference are shown once.
+ * The plan of a change: what each node has now, what it would get, and the preview that is confirmed. Nodes with the same difference
+ * are shown once.
  */
 import {
   formatRef,

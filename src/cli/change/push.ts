@@ -1,4 +1,4 @@
-/** `relet push FILE`: a config as an immutable ConfigMap, named by its content as kubectl would name it. */
+/** `relet push FILE`: stores a config as an immutable ConfigMap whose name is a hash of its content, as kubectl would name it. */
 import { isUtf8 } from 'node:buffer';
 import type { ConfigMap } from '../../api/object.js';
 import { isForbidden } from '../../api/status.js';

@@ -1,6 +1,6 @@
 /**
- * `relet release NODE...`: sets may have these nodes again. It ends a hold of `relet hold`, and a node that somebody changed with
- * --take-from-set goes back to its set, which assigns its config again.
+ * `relet release NODE...`: returns nodes to their sets. Ends a hold of `relet hold`; a node that was changed with --take-from-set goes
+ * back to its set, which assigns its config again.
  */
 
 import { isForbidden } from '../../api/status.js';

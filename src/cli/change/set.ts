@@ -1,6 +1,6 @@
 /**
- * `relet set`: changes fields of what nodes are assigned, without an editor. It builds on the assigned overlay, or starts one on a node
- * with its local config; a whole config stays one. Nodes with the same result share one ConfigMap.
+ * `relet set`: changes fields of the assigned config without an editor. Builds on the assigned overlay, or starts one on a node with
+ * its local config; a whole config stays whole. Nodes with the same result share one ConfigMap.
  */
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError } from '../../config/decode.js';

@@ -1,6 +1,6 @@
 /**
- * Writes the reference of one node. A command may run for long, so the node is read again right before: where somebody has assigned
- * another config, holds it, or a set has it by now, it is left alone.
+ * Writes the reference of one node. A command may run for long, so the node is read again right before the write: it is skipped if it
+ * was assigned another config meanwhile, is held, or was claimed by a set.
  */
 import { formatRef, refOf, sameConfig } from '../../api/config-ref.js';
 import { addOwed, type Owed } from '../../api/node-annotations.js';

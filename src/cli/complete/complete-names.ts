@@ -1,4 +1,4 @@
-/** Names for completion, from the cluster and the kubeconfig. Whatever goes wrong, there are simply none. */
+/** Names for completion, from the cluster and the kubeconfig. On any failure there are no suggestions, and no error. */
 
 import { readdirSync } from 'node:fs';
 import { configLabel } from '../../api/node-config.js';

@@ -1,4 +1,4 @@
-/** From a command's declaration and the words typed so far to what could come next. Pure. */
+/** Computes what may be completed next, from a command's declaration and the words typed so far. Pure. */
 import type { Argument, Command, Option } from 'commander';
 
 export const noSpace = 2;

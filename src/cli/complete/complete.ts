@@ -1,6 +1,6 @@
 /**
- * `relet __complete WORDS…`: suggestions for the word that is being typed. The command line is read with the same declarations
- * that run it; names come from the cluster, quickly or not at all: completion must never hang or complain.
+ * `relet __complete WORDS…`: suggestions for the word that is being typed. Parses the command line with the declarations that run it.
+ * Names come from the cluster within a short time limit: completion must never hang or print an error.
  */
 
 import type { Command } from 'commander';

@@ -1,4 +1,4 @@
-/** `relet completion bash|zsh|fish`: scripts that ask `relet __complete` what fits, as kubectl does for its plugins. */
+/** `relet completion bash|zsh|fish`: prints completion scripts that call `relet __complete`, as kubectl does for its plugins. */
 import { runVerb, verb, withExamples } from '../command-line.js';
 import { writeOut } from '../terminal/terminal.js';
 

@@ -1,4 +1,4 @@
-/** `relet config`: what relet knows about KubeletConfiguration, for CI and for people. Needs no cluster, but for nodes in `upgrade-check`. */
+/** `relet config`: the verbs for config files, for CI and for people. They need no cluster, except for nodes in `upgrade-check`. */
 import type { Command } from 'commander';
 import { newestMinor } from '../../config/model.js';
 import {

@@ -1,6 +1,6 @@
 /**
- * Finds the KubeletConfigurations in a file: the file itself, or the payloads of the ConfigMap manifests in it. Lines and
- * columns of a payload are led back to the file, so that findings point to where a person has to change something.
+ * Finds the KubeletConfigurations in a file: the file itself, or the payloads of the ConfigMap manifests in it. Positions in a payload
+ * are mapped back to the file, so that findings point to the line to change.
  */
 import { CannotRun } from '../../cannot-run.js';
 import { emptyDocument } from '../../config/header.js';

@@ -1,4 +1,4 @@
-/** Findings as people, programs and GitHub read them. */
+/** Output formats of findings: text for people, JSON for programs, annotations for GitHub. */
 import type { Finding } from '../../config/model.js';
 import { oneLine } from '../../visible-text.js';
 import { hanging, type Terminal, wrap } from '../terminal/terminal.js';

@@ -1,4 +1,4 @@
-/** `relet config merge`: the config that a node runs with an overlay. Also how other verbs read local files and overlays. */
+/** `relet config merge`: prints the local config merged with an overlay. Other verbs read local files and overlays with it too. */
 import { resolve } from 'node:path';
 import { CannotRun } from '../../cannot-run.js';
 import { DecodeError } from '../../config/decode.js';

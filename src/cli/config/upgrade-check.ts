@@ -1,4 +1,4 @@
-/** `relet config upgrade-check`: what an unchanged config means under another kubelet, of files or of nodes. */
+/** `relet config upgrade-check`: checks how another kubelet version would interpret an unchanged config, of files or of nodes. */
 import { CannotRun } from '../../cannot-run.js';
 import { type Host, type Minor, newestMinor, oldestMinor } from '../../config/model.js';
 import { type UpgradeFinding, type UpgradeOptions, upgradeCheck } from '../../config/upgrade-check.js';

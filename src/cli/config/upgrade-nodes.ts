@@ -1,4 +1,4 @@
-/** `relet config upgrade-check --node` and `--all`: nodes with the same answer are one report. */
+/** `relet config upgrade-check --node` and `--all`: groups nodes with the same result into one report. */
 import { type Host, type Minor, newestMinor, parseMinor } from '../../config/model.js';
 import { type NodeConfigs, nodeConfigReader } from '../../fleet/node-configs.js';
 import { type NodeUpgrade, upgradeOf } from '../../fleet/node-upgrade.js';

@@ -1,4 +1,4 @@
-/** Output of an upgrade check for people, programs and GitHub. */
+/** Output formats of an upgrade check: text for people, JSON for programs, annotations for GitHub. */
 import { watchSentence } from '../../config/catalogue.js';
 import type { UpgradeFinding, UpgradeResult } from '../../config/upgrade-check.js';
 import { oneLine } from '../../visible-text.js';

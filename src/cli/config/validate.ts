@@ -1,4 +1,4 @@
-/** `relet config validate`: would the kubelet take these files, and start with them? */
+/** `relet config validate`: checks whether the kubelet would accept these files, and start with them. */
 import { readFileSync } from 'node:fs';
 import { CannotRun } from '../../cannot-run.js';
 import { check } from '../../config/check.js';

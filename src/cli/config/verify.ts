@@ -1,4 +1,7 @@
-/** `relet config verify FILE`: what the signatures of a config say and, with a trust file, whether a host would accept it now. Needs no cluster. */
+/**
+ * `relet config verify FILE`: shows the signatures of a config and, with a trust file, whether a host would accept it now. Needs no
+ * cluster.
+ */
 import { parseAllDocuments } from 'yaml';
 import { CannotRun } from '../../cannot-run.js';
 import { decideSignature, type SignedParts, signedParts } from '../../config/signing/decide.js';

@@ -1,4 +1,4 @@
-/** Checks of `relet doctor` about the server and the caller: version, whether it keeps references, guards, clock, rights. */
+/** Checks of `relet doctor` about the API server and the user: version, whether references are kept, guards, clock, permissions. */
 import {
   configNamespace,
   guardsLease,

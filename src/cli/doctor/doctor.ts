@@ -1,4 +1,4 @@
-/** `relet doctor [NODE]`: what operators trip over, and the remedy for each. Changes nothing. */
+/** `relet doctor [NODE]`: checks for common problems, and prints the remedy for each. Changes nothing. */
 
 import { isForbidden } from '../../api/status.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';

@@ -1,4 +1,4 @@
-/** Checks of `relet doctor` about nodes: who reports, in which state, what they may read, pinned fields, clocks. */
+/** Checks of `relet doctor` about nodes: agents, states, permissions to read configs, pinned fields, clocks. */
 import { upgradeReasons } from '../../api/condition-reasons.js';
 import { refOf } from '../../api/config-ref.js';
 import { type OwedAction, owedActions } from '../../api/node-annotations.js';

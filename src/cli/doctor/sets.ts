@@ -1,4 +1,4 @@
-/** Checks of `relet doctor` about sets: whether the controller follows them, stalled ones, selectors, two sets on a node. */
+/** Checks of `relet doctor` about sets: whether the controller reconciles them, stalled rollouts, selectors, nodes that two sets select. */
 import { exclusionReasons, setNoteReasons, setStalledReasons } from '../../api/condition-reasons.js';
 import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
 import { isNotFound } from '../../api/status.js';

@@ -1,4 +1,7 @@
-/** Checks of `relet doctor` about signatures: hosts that need none, keys and statements that expire, configs that others no longer accept. */
+/**
+ * Checks of `relet doctor` about signatures: hosts without a trust file, keys and statements that expire, configs that other hosts
+ * reject.
+ */
 import type { NodeConfigSet, NodeConfigSetSpec } from '../../api/node-config-set.js';
 import { rfc3339 } from '../../clock.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';

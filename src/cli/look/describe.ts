@@ -1,4 +1,4 @@
-/** `relet describe NODE`: everything about one node's config, in sentences, with the next step to take. */
+/** `relet describe NODE`: the state of one node's config in full sentences, with the next step. */
 import { formatRef, refOf } from '../../api/config-ref.js';
 import { DecodeError } from '../../config/decode.js';
 import type { Minor } from '../../config/model.js';

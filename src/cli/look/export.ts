@@ -1,4 +1,7 @@
-/** `relet export`: an overlay, a set, a remediation or what a node differs in, for a system that relet does not write to. */
+/**
+ * `relet export`: writes an overlay, a set, a remediation or the difference of a node in the format of another system, such as
+ * OpenShift.
+ */
 
 import type { NodeConfigSet } from '../../api/node-config-set.js';
 import { droppedThresholds, type ExportFormat, type ExportOptions, exportOverlay } from '../../audit/export.js';

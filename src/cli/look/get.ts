@@ -1,4 +1,4 @@
-/** `relet get`: the fleet at a glance. Listed page by page, and of each node only what is shown is kept. */
+/** `relet get`: one row per node. Nodes are listed page by page, and only the shown fields are kept. */
 
 import { setFlagsFromString } from 'node:v8';
 import { isNotFound } from '../../api/status.js';

@@ -1,4 +1,4 @@
-/** `relet history NODE`: who changed the node's reference, when, to what and why, and what became of it; who held and released it. */
+/** `relet history NODE`: the changes of a node's reference with author, time, reason and result; and its holds and releases. */
 
 import { formatRef, parseRef, refOf } from '../../api/config-ref.js';
 import { type HistoryEntry, newestChange } from '../../fleet/config-history.js';

@@ -1,4 +1,4 @@
-/** `relet inventory`: which values of each field exist, on how many nodes, from where; saved as files, and compared with a saved one. */
+/** `relet inventory`: the values of each field, on how many nodes, and from where. Can be saved as files and compared with a saved one. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../../atomic-file.js';

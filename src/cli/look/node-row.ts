@@ -1,4 +1,4 @@
-/** One node in the fleet as `relet get` shows it: as a row, and as an object for `-o json` and its kin. Pure. */
+/** One node in `relet get`: as a table row, and as an object for `-o json` and its kin. Pure. */
 import { type ConfigRef, formatRef, refOf } from '../../api/config-ref.js';
 import { type AgentPresence, agentPresence } from '../../fleet/agent-presence.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';

@@ -1,4 +1,4 @@
-/** The fleet that `relet inventory` and `relet audit` look at: of a cluster, or saved with `relet inventory --save`. */
+/** Reads the fleet for `relet inventory` and `relet audit`: from a cluster, or from files of `relet inventory --save`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { matchesLabels, parseLabelSelector } from '../../api/label-selector.js';

@@ -1,4 +1,4 @@
-/** `relet view NODE`: one of the configs of a node as text; what the API does not have, it says where to find. */
+/** `relet view NODE`: prints one of a node's configs. If the API does not have it, the error says where to find it. */
 
 import { CannotRun } from '../../cannot-run.js';
 import { encode } from '../../config/encode.js';

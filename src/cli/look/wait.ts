@@ -1,4 +1,4 @@
-/** `relet wait NODE... --for=…`: for scripts. Exit code 0: all reached the goal; 1: a node will not reach it; 3: timed out. */
+/** `relet wait NODE... --for=…`, for scripts. Exit code 0: all nodes reached the goal; 1: a node will not reach it; 3: timed out. */
 import { CannotRun } from '../../cannot-run.js';
 import { type Goal, reaches } from '../../fleet/change-progress.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';

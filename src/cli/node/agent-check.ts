@@ -1,4 +1,4 @@
-/** `relet agent --check`: what was found on the host, and what the agent would do. Nothing is changed, also beside an agent that runs. */
+/** `relet agent --check`: prints what was found on the host, and what the agent would do. Changes nothing, and may run beside an agent. */
 import { X509Certificate } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';

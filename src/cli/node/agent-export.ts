@@ -1,4 +1,7 @@
-/** `relet agent --export DIR`: from attached mode to `relet kubelet`. The kubelet runs on until its unit is restarted. */
+/**
+ * `relet agent --export DIR`: moves a host from attached mode to `relet kubelet`. The kubelet keeps running until its unit is
+ * restarted.
+ */
 import { resolve } from 'node:path';
 import { takeAgentLock } from '../../agent/drivers/systemd/agent-lock.js';
 import { detach } from '../../agent/drivers/systemd/detach.js';

@@ -1,6 +1,6 @@
 /**
- * `relet agent`: beside the kubelet of this host, which stays in its own systemd unit. Ending the agent changes nothing on the
- * host, so it simply begins again when the kubelet's command line has changed.
+ * `relet agent`: manages the kubelet of this host, which stays in its own systemd unit. Stopping the agent changes nothing on the host,
+ * so the agent simply starts over when the kubelet's command line has changed.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { takeAgentLock } from '../../agent/drivers/systemd/agent-lock.js';

@@ -1,4 +1,4 @@
-/** The kubelet of this host, as `relet agent` finds it: its unit, what that runs, and what the agent sees of the host. */
+/** Finds the kubelet of this host for `relet agent`: its unit, its command and flags, and the parts of the host that the agent can read. */
 import { readFileSync } from 'node:fs';
 import { commandRunner, type RunCommand } from '../../agent/drivers/command.js';
 import { hostCommand } from '../../agent/drivers/systemd/host-command.js';

@@ -1,6 +1,6 @@
 /**
- * `relet detach --host`: takes relet off this host without the API. The agent that runs is asked to do it; where none runs, relet is
- * the agent for as long as that takes: the local config is restored as a change like any other.
+ * `relet detach --host`: removes relet from this host without the API. A running agent is requested to do it; otherwise this process is
+ * the agent while it lasts: the local config is restored as a change like any other.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

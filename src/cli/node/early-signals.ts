@@ -1,6 +1,6 @@
 /**
- * Imported first by the process in front of the kubelet, or beside it. A signal that comes before anybody can act on it is kept: by
- * default it would end relet on the spot, and a kubelet that an earlier relet left running would stay.
+ * Keeps signals that arrive before a handler exists. Imported first by the processes that manage a kubelet: by default an early SIGTERM
+ * would end relet at once, and a kubelet that an earlier relet left running would stay.
  */
 
 const handled: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGABRT', 'SIGUSR1', 'SIGUSR2'];

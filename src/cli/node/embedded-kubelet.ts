@@ -1,6 +1,6 @@
 /**
- * The kubelet inside k3s, or below RKE2: in which unit, and with which flags. k3s logs them at each start, and its process does not
- * show them; those of RKE2 are those of its child process.
+ * Finds the kubelet inside k3s, or below RKE2: its unit and its flags. k3s logs the flags at each start, and its process does not show
+ * them; those of RKE2 are those of its child process.
  */
 import { basename } from 'node:path';
 import type { RunCommand } from '../../agent/drivers/command.js';

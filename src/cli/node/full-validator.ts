@@ -1,4 +1,7 @@
-/** Validator with the tables of every kubelet version: a bundle of its own, loaded when a node validates, converts or merges something new. */
+/**
+ * The validator with the tables of every kubelet version, as a separate bundle: loaded when a node validates, converts or merges a new
+ * config.
+ */
 import {
   validatorOnHost as createOnHost,
   type HostValidatorParts,

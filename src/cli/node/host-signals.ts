@@ -1,4 +1,4 @@
-/** Sampler of this host: where its cgroups are, as the agent sees them. */
+/** Creates the sampler of this host with the paths of its cgroups, which are mounted elsewhere in a pod. */
 import { Sampler } from '../../agent/observe/sampler.js';
 import { ownGroups, systemHost } from '../../agent/observe/system-host.js';
 import type { NodeState } from '../../agent/state/node-state.js';

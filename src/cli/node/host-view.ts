@@ -1,6 +1,7 @@
 /**
- * The host's files as the agent sees them: all of them for a service on the host; for a pod, directories that are mounted into it
- * under their own path. A file elsewhere is asked for on the host, or is unknown: never missing, so that no config is rejected for it.
+ * The host's files as the agent can read them. A service on the host reads all; a pod reads the directories that are mounted into it
+ * under their own path. A file elsewhere is read by a command on the host, or is unknown, but never missing: no config is rejected for
+ * it.
  */
 import { readFileSync } from 'node:fs';
 import type { RunCommand } from '../../agent/drivers/command.js';

@@ -1,4 +1,4 @@
-/** From --kubelet-binary to what can be started: a path, a program in PATH, or the built-in hollow kubelet. */
+/** Resolves --kubelet-binary to a command: a path, a program in PATH, or the built-in hollow kubelet. */
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 

@@ -1,6 +1,6 @@
 /**
- * Command of the kubelet's unit: the program, its flags with the variables filled in, and which distribution set it up like this. Pure:
- * systemd's answers and the files are given.
+ * Interprets the command of the kubelet's unit: the program, its flags with variables expanded, and the distribution that set it up.
+ * Pure: systemd's answers and the files are passed in.
  */
 import { basename } from 'node:path';
 import type { Embedding } from '../../agent/drivers/systemd/host-layout.js';

@@ -1,6 +1,6 @@
 /**
- * The node's executable: `relet kubelet …`, the process in front of the kubelet, `relet agent`, the one beside it, and
- * `relet node …`, which steers both. A bundle of its own, since every megabyte of it is paid on every node.
+ * The executable on a node: `relet kubelet …`, the parent process of the kubelet; `relet agent`, beside it; and `relet node …`, which
+ * controls both. A separate bundle, since every node pays for every megabyte of it.
  */
 import { withCauses } from '../../error-causes.js';
 import './small-process.js';

@@ -1,6 +1,6 @@
 /**
- * The metrics of a node, served twice at most: on loopback to anybody on the host, and over TLS to clients that the API server lets
- * get /metrics. The latter uses the kubelet's serving certificate, which scrapers of kubelets know already.
+ * Serves the metrics of a node: on loopback to anybody on the host, and over TLS to clients that may get /metrics by the API server's
+ * authorization. The latter uses the kubelet's serving certificate, which scrapers of kubelets trust already.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The verbs of `relet node`, apart from their work: completion names them without loading the agent. */
+/** Names of the verbs of `relet node`, without their implementation: completion lists them without loading the agent. */
 
 export const nodeVerbs = [
   ['status', 'Show what runs here, and why'],

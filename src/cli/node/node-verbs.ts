@@ -1,4 +1,4 @@
-/** `relet node …`: see and steer a node on the host itself, for the day when the API is gone. */
+/** `relet node …`: inspects and controls relet on the host itself, also while the API is down. */
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { childRecord } from '../../agent/drivers/child.js';

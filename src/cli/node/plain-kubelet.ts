@@ -1,4 +1,4 @@
-/** Exactly the kubelet: what relet is without --dynamic-config-dir. */
+/** Runs the kubelet unchanged: `relet kubelet` without --dynamic-config-dir. */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { printError } from '../terminal/terminal.js';

@@ -1,6 +1,6 @@
 /**
- * The agent from real parts, but for the driver, and its life: signals in, exit code out. For `relet kubelet` and `relet agent`. Its
- * validator and its documents find known answers on disk, and only a new question loads full-validator.ts.
+ * Builds the agent of `relet kubelet` and `relet agent` from its real parts except for the driver, and runs it: signals in, exit code
+ * out. Validation results and documents come from the caches on disk; full-validator.ts is loaded only on a cache miss.
  */
 
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** `relet kubelet` with --dynamic-config-dir: the agent in front of its kubelet. */
+/** `relet kubelet` with --dynamic-config-dir: the agent as the parent process of its kubelet. */
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { commandRunner } from '../../agent/drivers/command.js';

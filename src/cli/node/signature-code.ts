@@ -1,3 +1,3 @@
-/** Code for hosts with a trust file: a bundle of its own, with the YAML reader. Other hosts do not load it. */
+/** The code that checks signatures, as a separate bundle with its YAML parser: only hosts with a trust file load it. */
 export { decideSignature } from '../../config/signing/decide.js';
 export { parseTrust } from '../../config/signing/trust.js';

@@ -1,6 +1,6 @@
 /**
- * Imported first by processes that sit idle on every node. V8's optimizing compilers are for hot loops, which we do not
- * have; running them once maps some 4 MB of the node binary into memory that is never used again.
+ * Reduces the memory of a process that is idle most of the time. Imported first. V8's optimizing compilers are for hot loops, which
+ * relet does not have; running them once maps some 4 MB of the node binary into memory that is never used again.
  */
 import { setFlagsFromString } from 'node:v8';
 

@@ -1,6 +1,6 @@
 /**
- * Gives memory back once a change is over. V8 collects what grew old when it needs room for more, and a node at rest never
- * does: the garbage of its last change would stay for months.
+ * Frees memory after a change. V8 collects old objects only when it needs space, which an idle node never does: the garbage of its last
+ * change would stay for months.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

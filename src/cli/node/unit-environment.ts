@@ -1,5 +1,5 @@
 /**
- * The variables of a unit as systemd fills them into its command line: `$NAME` as a word of its own becomes the words of its value,
+ * Expands the variables in the command line of a unit as systemd does: `$NAME` as a word of its own becomes the words of its value,
  * `${NAME}` is replaced within a word, `$$` is a dollar sign. Pure.
  */
 

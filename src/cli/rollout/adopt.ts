@@ -1,6 +1,6 @@
 /**
- * `relet rollout adopt SET [NODE...]`: nodes whose config was assigned by hand, or by an earlier relet, go to a set. Each node gets a
- * mark; the controller claims it, and the rollout reaches it like any other node.
+ * `relet rollout adopt SET [NODE...]`: hands nodes over to a set whose config was assigned by hand or by an earlier relet. Each node
+ * gets a mark; the controller claims it, and the rollout reaches it like any other node.
  */
 import { formatRef, refOf } from '../../api/config-ref.js';
 import type { NodeConfigSet } from '../../api/node-config-set.js';

@@ -1,4 +1,4 @@
-/** Analyses of a set as people read them: a line a signal, canaries beside controls, before and after. Pure. */
+/** Analyses of a set as text: one line per signal, canaries beside controls, before and after. Pure. */
 
 import { groupText, newestAnalysis, observingText, outcomeWords } from '../../api/analysis.js';
 import type { AnalyzedSignal, NodeConfigSetStatus, WaveAnalysis } from '../../api/node-config-set.js';

@@ -1,4 +1,4 @@
-/** `relet rollout analyze SET`: what the analyses of a set have shown, newest first; also of a set with onWorse: Report. */
+/** `relet rollout analyze SET`: the results of a set's analyses, newest first; also for a set with onWorse: Report. */
 import { mostAnalyses } from '../../api/node-config-set.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { withSession } from '../session.js';

@@ -1,6 +1,6 @@
 /**
- * Preview of an approval: how many nodes change until the rollout stops again, which, how, and with which impact. If
- * these are not known, the counts of the status are shown, and why.
+ * Preview of an approval: how many nodes change until the rollout stops again, the differences, and their impact. If these are unknown,
+ * the counts of the status are shown with the reason.
  */
 import type { NodeConfigSet } from '../../api/node-config-set.js';
 import { isForbidden } from '../../api/status.js';

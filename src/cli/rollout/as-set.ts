@@ -1,6 +1,6 @@
 /**
- * `relet set|assign --as-set NAME`: writes a NodeConfigSet in place of walking the nodes, after the preview of its rollout. A set that is
- * there keeps what these words do not name: `set` builds on its overlay.
+ * `relet set|assign --as-set NAME`: writes a NodeConfigSet instead of changing the nodes one by one, after a preview of its rollout. An
+ * existing set keeps all fields that the command does not name: `set` builds on its overlay.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { SelectorError } from '../../api/label-selector.js';

@@ -1,4 +1,4 @@
-/** `relet rollout history SET`: the revisions of a set, how each ended, and its steps: who did what and why, and where it failed. */
+/** `relet rollout history SET`: the revisions of a set with their results, and its steps: author, time, reason, failures. */
 import type { NodeConfigSet, SetRevision, SetStep } from '../../api/node-config-set.js';
 import { whoText } from '../../fleet/node-history.js';
 import { shortDuration } from '../../go/short-duration.js';

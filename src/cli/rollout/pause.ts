@@ -1,4 +1,4 @@
-/** `relet rollout pause` and `resume`: spec.paused, which also Git may set, and then Git wins. */
+/** `relet rollout pause` and `resume`: write spec.paused. If the set is in Git, Git may set it back. */
 import { byAnnotation } from '../../api/node-annotations.js';
 import { type NodeConfigSet, nodeConfigSets, whyAnnotation } from '../../api/node-config-set.js';
 import { gitOwner } from '../../rollout/requests.js';

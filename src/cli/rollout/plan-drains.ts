@@ -1,6 +1,6 @@
 /**
- * Which nodes a rollout would drain, which pods would move, and which nodes cannot be drained: known before anything starts, by the
- * functions that the controller drains with.
+ * Predicts the drains of a rollout: which nodes would be drained, which pods would move, and which nodes cannot be drained. Uses the
+ * functions with which the controller drains.
  */
 import type { KubeObject } from '../../api/object.js';
 import { ApiError } from '../../api/status.js';

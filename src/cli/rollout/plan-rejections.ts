@@ -1,6 +1,6 @@
 /**
- * Which nodes would reject the config of a set: validated as the agent of each validates it, forecast included, and as `relet set` and
- * `relet push` do, which also reject unknown fields. Nodes that are excluded for now are among them, since they get it later.
+ * Predicts which nodes would reject the config of a set. Validates like the agent of each node, forecast included, and like `relet set`
+ * and `relet push`, which also reject unknown fields. Includes nodes that are excluded for now, since they get the config later.
  */
 import { exclusionReasons } from '../../api/condition-reasons.js';
 import type { NodeConfigSet } from '../../api/node-config-set.js';

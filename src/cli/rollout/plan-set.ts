@@ -1,6 +1,6 @@
 /**
- * Plan of a set with this spec: read from the cluster, decided by the same functions as in the controller, and
- * with what each node would get, as the verbs that change single nodes show it.
+ * Plans the rollout of a set with a given spec: reads the cluster, decides with the controller's own functions, and adds what each node
+ * would get, as the verbs that change single nodes show it.
  */
 import { nodeConfigSource } from '../../api/config-ref.js';
 import { type MeasuredNodeConfig, measured } from '../../api/local-config.js';

@@ -1,4 +1,7 @@
-/** The signatures of a planned rollout: by whom they are, which hosts would reject it for them, and which an undo. */
+/**
+ * The signatures of a planned rollout: the signers, the hosts that would reject the config for them, and those that would reject an
+ * undo.
+ */
 import { type ConfigRef, formatRef, parseRef } from '../../api/config-ref.js';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
 import type { ConfigMap } from '../../api/object.js';

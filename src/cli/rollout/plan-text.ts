@@ -1,4 +1,4 @@
-/** Text of a plan, for a person before the set is applied. Pure. */
+/** Formats the plan of a set for people. Pure. */
 import { setNoteReasons, setStalledReasons } from '../../api/condition-reasons.js';
 import { mostObserved } from '../../api/node-config-set.js';
 import { selectorText } from '../../api/selector-object.js';

@@ -1,4 +1,4 @@
-/** `relet rollout plan FILE|SET`: what a set would do, before it is applied or merged. Changes nothing. */
+/** `relet rollout plan FILE|SET`: shows what a set would do, before it is applied or merged. Changes nothing. */
 import { existsSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import type { NodeConfigSet } from '../../api/node-config-set.js';

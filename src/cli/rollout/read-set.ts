@@ -1,4 +1,4 @@
-/** The sets that a verb is about, and the errors of a cluster that has none. */
+/** Reads the sets that a verb names, with errors for a set or a cluster that does not have it. */
 import { checkDnsSubdomain } from '../../api/names.js';
 import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
 import { isNotFound } from '../../api/status.js';

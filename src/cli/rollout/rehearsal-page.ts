@@ -1,6 +1,6 @@
 /**
- * A rehearsal as one page of HTML: nodes over time, the budgets, the waves, what happened. It needs nothing else, runs no script, and
- * its policy lets it load nothing. Pure.
+ * Renders a rehearsal as one HTML page: nodes over time, budgets, waves, events. The page is self-contained and runs no script; its
+ * content security policy forbids loading anything. Pure.
  */
 import type { Rehearsal } from '../../rehearsal/report.js';
 import { html, htmlPage, section, htmlTable as table } from '../terminal/page.js';

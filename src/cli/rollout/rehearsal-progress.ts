@@ -1,6 +1,6 @@
 /**
- * How a rehearsal develops, on standard error: on a terminal the page of `rollout status` in place, in a pipe a line whenever something
- * changes that matters, for a program a line of JSON.
+ * Prints the progress of a rehearsal on standard error: on a terminal the page of `rollout status` in place, in a pipe a line for each
+ * significant change, for a program a line of JSON.
  */
 import type { NodeConfigSet } from '../../api/node-config-set.js';
 import type { RehearsalRow } from '../../rehearsal/spread.js';

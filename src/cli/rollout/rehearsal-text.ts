@@ -1,4 +1,4 @@
-/** A rehearsal as people read it: how it ends, what failed and what happened then, and what was assumed. Pure. */
+/** Formats a rehearsal for people: its result, the failures and what followed from them, and the assumptions. Pure. */
 import { setStalledReasons } from '../../api/condition-reasons.js';
 import { shortDuration } from '../../go/short-duration.js';
 import type { Rehearsal, RehearsedWave } from '../../rehearsal/report.js';

@@ -1,4 +1,4 @@
-/** Input of a rehearsal: the set, and a copy of the node list from the cluster, from a file, or by a number. */
+/** Reads the input of a rehearsal: the set, and the node list from the cluster, from a file, or made up by number. */
 import { parseAllDocuments } from 'yaml';
 import { type ConfigRef, refOf } from '../../api/config-ref.js';
 import { selectsLabels } from '../../api/label-selector.js';

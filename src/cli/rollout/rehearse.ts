@@ -1,6 +1,6 @@
 /**
- * `relet rollout rehearse FILE|SET`: what a rollout would do, found out by doing it to a copy of the nodes in this process, on virtual
- * time. The cluster is only read. Exit codes as of `rollout status`: 0 complete, 1 stopped, 3 neither in time.
+ * `relet rollout rehearse FILE|SET`: runs a rollout on a copy of the nodes, in this process and on virtual time. The cluster is only
+ * read. Exit codes as of `rollout status`: 0 complete, 1 stopped, 3 neither in time.
  */
 import { setMaxListeners } from 'node:events';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';

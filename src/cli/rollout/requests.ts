@@ -1,6 +1,6 @@
 /**
- * `relet rollout approve`, `abort`, `retry` and `undo`: what a person asks of a rollout. It is written through the status subresource,
- * so that the spec stays what is in Git, and a role can allow just this. The controller does it, and removes the request.
+ * `relet rollout approve`, `abort`, `retry` and `undo`: write the request of a person to the status subresource of the set, so that the
+ * spec stays as it is in Git, and a role can allow just this. The controller executes the request and removes it.
  */
 
 import {

@@ -1,4 +1,4 @@
-/** Output of verbs that change a rollout for programs, with `-o`; docs/cli.md describes it. */
+/** Output of the verbs that change a rollout for programs, with `-o`; docs/cli.md describes it. */
 import type { ApprovalPreview } from '../../rollout/plan-output.js';
 import { writeResult } from '../terminal/output.js';
 import type { Terminal } from '../terminal/terminal.js';

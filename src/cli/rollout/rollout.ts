@@ -1,4 +1,7 @@
-/** `relet rollout`: the rollouts of sets (NodeConfigSet). The verbs of `kubectl rollout`, and those that a rollout in waves needs. */
+/**
+ * `relet rollout`: declares the verbs for rollouts of sets (NodeConfigSet): those of `kubectl rollout`, and those for rollouts in
+ * waves.
+ */
 import { type Command, Option } from 'commander';
 import { isSignalName, signals } from '../../api/signals.js';
 import type { Harm } from '../../rehearsal/observations.js';

@@ -1,4 +1,7 @@
-/** Validates a manifest of a NodeConfigSet by its definition. A bundle of its own: plans of sets in the cluster do not load schemas and rules. */
+/**
+ * Validates a NodeConfigSet manifest by its CRD. A separate bundle: plans of sets that are in the cluster do not load schemas and
+ * rules.
+ */
 import { join } from 'node:path';
 import type { KubeObject } from '../../api/object.js';
 import { setErrors } from '../../rehearsal/check-set.js';

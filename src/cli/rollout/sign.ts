@@ -1,7 +1,7 @@
 /**
- * `relet rollout sign FILE|SET`: signs the config of a set, in its manifest or in the cluster. The payload becomes text, and stays byte for
- * byte what it was; so the revision stays too, and no kubelet restarts. A new statement or one more signature goes out with the ConfigMap
- * of the next attempt.
+ * `relet rollout sign FILE|SET`: signs the config of a set, in its manifest or in the cluster. The payload becomes text and stays byte
+ * for byte the same; so the revision stays too, and no kubelet restarts. A new statement or another signature is distributed with the
+ * ConfigMap of the next attempt.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, parseAllDocuments, Scalar } from 'yaml';

@@ -1,4 +1,4 @@
-/** The rollout of a set as people read it: where it is, how long it takes, its waves, the nodes in trouble, and the next step. Pure. */
+/** Formats the rollout of a set for people: progress, time left, waves, nodes in trouble, next step. Pure. */
 
 import { setProgressReasons, setStalledReasons } from '../../api/condition-reasons.js';
 import {

@@ -1,6 +1,6 @@
 /**
- * `relet rollout status [SET]`: where a rollout is; with -w until its end. It ends only when the controller has seen the newest spec and
- * the rollout is complete or has stopped. Exit code 0: complete; 1: stopped; 3: neither yet, or not in time.
+ * `relet rollout status [SET]`: shows the state of a rollout; with -w until its end. It ends only when the controller has seen the
+ * newest spec and the rollout is complete or has stopped. Exit code 0: complete; 1: stopped; 3: neither yet, or not in time.
  */
 import { type NodeConfig, nodeConfigs } from '../../api/node-config.js';
 import { type NodeConfigSet, type NodeConfigSetStatus, nodeConfigSets } from '../../api/node-config-set.js';

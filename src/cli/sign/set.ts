@@ -1,4 +1,7 @@
-/** Signs the config of a set; and the facts that its statement has unless options say otherwise: the pools of its hosts, and what it returns to. */
+/**
+ * Signs the config of a set. Defaults of its statement that depend on the cluster: the pools of its hosts, and the serial of the config
+ * that they return to.
+ */
 
 import { parseRef } from '../../api/config-ref.js';
 import type { NodeConfigSet, SetConfig, SignedConfig } from '../../api/node-config-set.js';

@@ -1,6 +1,6 @@
 /**
- * Signs a text with ssh-keygen, so that agents, passphrases and hardware keys work as people know them. The key never comes near relet: a
- * public key stands for the private one in an agent.
+ * Signs a text with ssh-keygen, so that agents, passphrases and hardware keys work as usual. relet never reads the private key: for a
+ * key in an agent, the public key is enough.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Signs a config: the statement over its bytes, and one more signature of it. What is signed already keeps its statement, so that several
- * people sign the same text one after the other; other bytes, or other options, are a new statement.
+ * Signs a config: makes the statement over its bytes, and adds one signature. A signed config keeps its statement, so that several
+ * people sign the same text one after the other; other bytes, or other options, make a new statement.
  */
 import { CannotRun } from '../../cannot-run.js';
 import { rfc3339 } from '../../clock.js';

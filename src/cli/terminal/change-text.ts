@@ -1,4 +1,4 @@
-/** Changes of a config as people read them: what was, what will be, what each needs on a live node and what it does to pods. */
+/** Formats config changes for people: old and new value, what each change requires on a live node, and its effect on pods. */
 import { type ImpactContext, type Needs, watchSentence } from '../../config/catalogue.js';
 import { impactSentence, podsText } from '../../config/impact-sentence.js';
 import { type FieldChange, type Preview, previewChanges, summarize } from '../../fleet/preview.js';

@@ -1,4 +1,4 @@
-/** Pages of facts: a title and a text each, broken below each other; and lists of nodes with a reason. Pure. */
+/** Formats facts as aligned lines, `title: text`, wrapped to the terminal; and lists of nodes with a reason. Pure. */
 import { oneLine } from '../../visible-text.js';
 import { type Terminal, wrapWords } from './terminal.js';
 

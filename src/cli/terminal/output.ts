@@ -1,6 +1,6 @@
 /**
- * Output as kubectl has it: columns and ages, three spaces between columns, no lines, on a terminal long cells cut so that a row is one
- * line; and objects with `-o json|yaml|name|jsonpath=…|custom-columns=…`.
+ * Output in kubectl's style: tables with three spaces between columns, ages, and long cells cut to one line on a terminal; and objects
+ * with `-o json|yaml|name|jsonpath=…|custom-columns=…`.
  */
 
 import { CannotRun } from '../../cannot-run.js';

@@ -1,4 +1,7 @@
-/** A result as one page of HTML that needs nothing else: it runs no script, and its policy lets it load nothing. Pure. */
+/**
+ * Renders a result as one HTML page. It is self-contained and runs no script; its content security policy forbids loading anything.
+ * Pure.
+ */
 import { oneLine } from '../../visible-text.js';
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };

@@ -1,8 +1,8 @@
 /**
- * The output of a verb: text for a terminal, coloured, measured and broken to its width, and everything that is written to standard
- * output and standard error, which comes out without any control sequence but relet's own. A write returns when all of it is out. `process.stdout` would do, but it loads Node's
- * streams and sockets first, which costs a short-lived command a tenth of its run time. Long work is shown too: on a terminal a line
- * per node that changes in place, in a pipe a line whenever something happened.
+ * Writes to standard output and standard error: wraps and colours text, and removes control sequences that are not relet's own. Writes
+ * are synchronous. `process.stdout` would also do, but it loads Node's streams and sockets first, which costs a short-lived command a
+ * tenth of its run time. Shows the progress of long work: on a terminal one line per node that changes in place, in a pipe one line per
+ * event.
  */
 import { fstatSync, writeSync } from 'node:fs';
 import { oneLine, visible } from '../../visible-text.js';

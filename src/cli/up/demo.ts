@@ -1,4 +1,4 @@
-/** `relet demo`: a guided tour of a minute and a half, in a cluster of its own that is deleted afterwards. */
+/** `relet demo`: a guided tour of 90 seconds, in a cluster of its own that is deleted afterwards. */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** `relet down`: stops what `relet up` runs in a directory; everything stays on disk. */
+/** `relet down`: stops the system that `relet up` runs in a directory. Its data stays on disk. */
 
 import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';

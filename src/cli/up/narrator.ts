@@ -1,4 +1,4 @@
-/** Progress of `relet up`: to the terminal, and to the process that started it in the background. */
+/** Prints the progress of `relet up` on the terminal, or sends it to the process that started it in the background. */
 import { existsSync } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
 import pkg from '../../../package.json' with { type: 'json' };
