@@ -1,4 +1,4 @@
-/** Waits for an AbortSignal. */
+/** A promise that resolves when an AbortSignal fires. */
 
 /** Resolves when the signal fires, at once when it has fired. */
 export function aborted(signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-/** Time that can be injected, real in production and moved by hand in tests; and times as the Kubernetes API writes them. */
+/** The Clock interface: real time in production, moved by hand in tests; and times in the format of the Kubernetes API. */
 
 export interface Clock {
   /** Wall-clock milliseconds since the epoch. May jump; never measure durations with it. */

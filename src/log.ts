@@ -1,4 +1,4 @@
-/** Log lines: a constant message and fields, one line per fact, as text for people or JSON for machines. */
+/** The logger: a constant message with fields, one line per event, as text for people or JSON for machines. */
 
 import { withCauses } from './error-causes.js';
 import { shorten } from './shorten.js';

@@ -1,4 +1,4 @@
-/** Metrics in the Prometheus text format, and the HTTP server that they are scraped from. */
+/** Metrics in the Prometheus text format, and the HTTP server that serves them. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';

@@ -1,4 +1,4 @@
-/** The order in which people count names: node-9 before node-10. */
+/** Sorts names in natural order: node-9 before node-10. */
 
 /** For sort(). Runs of digits are compared as numbers, all else by code unit; names that differ only in leading zeros, as texts. */
 export function byNaturalOrder(a: string, b: string): number {

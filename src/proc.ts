@@ -1,4 +1,4 @@
-/** Processes as /proc shows them. A process may be gone by the time its answer is used. */
+/** Reads processes from /proc. A process may have exited by the time its answer is used. */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Clock } from './clock.js';
 import { isObject } from './json.js';

@@ -1,4 +1,4 @@
-/** Randomness that can be injected: the system's in production, a seeded one in tests and simulations. */
+/** The Random interface: the system's randomness in production, a seeded generator in tests and simulations. */
 import { randomBytes, randomUUID } from 'node:crypto';
 
 export interface Random {

@@ -1,6 +1,6 @@
 /**
- * Untrusted text, made safe to print: characters that move the cursor, change colours, set a clipboard, reorder text or
- * end a line are shown as `\u001b`. JSON writes them in the same way, so JSON stays valid and keeps its value.
+ * Makes untrusted text safe to print: characters that move the cursor, change colours, set a clipboard, reorder text or end a line are
+ * escaped as `\u001b`. JSON uses the same escapes, so JSON stays valid and keeps its value.
  */
 
 /** Control and format characters (C0, DEL, C1, bidi, zero width, tags), line and paragraph separators, half characters. */

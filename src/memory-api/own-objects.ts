@@ -1,4 +1,4 @@
-/** Reads and writes of the server's own controllers, without a request. */
+/** Reads and writes of the server's own controllers, which bypass request handling. */
 import type { KubeObject } from '../api/object.js';
 import { type Clock, rfc3339 } from '../clock.js';
 import type { Random } from '../random.js';

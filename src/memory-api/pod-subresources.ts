@@ -1,4 +1,4 @@
-/** POST to the eviction of a Pod, as `kubectl drain` does. */
+/** The eviction subresource of Pods: POST, as `kubectl drain` sends it. */
 import type { KubeObject } from '../api/object.js';
 import type { Status } from '../api/status.js';
 import { evictionError } from './disruption-budget.js';

@@ -1,6 +1,6 @@
 /**
- * Definition of a kind of object for the server. Verbs are generic; a resource is data plus a few pure hooks. CRDs
- * become such definitions at run time.
+ * The type of a resource (a kind that the server serves). Verbs are generic; a resource is data plus a few pure hooks. CRDs become
+ * resources at run time.
  */
 
 import type { NameRule } from '../api/names.js';

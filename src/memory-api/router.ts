@@ -1,7 +1,4 @@
-/**
- * Finds what answers an authorized request: a route for a path, a connector for a subresource, or a verb for a
- * resource.
- */
+/** Dispatches an authorized request: to a route for a path, a connector for a subresource, or a verb for a resource. */
 
 import type { Registry } from './registry.js';
 import { answerPageNotFound } from './requests/answer.js';

@@ -1,4 +1,4 @@
-/** The frame of every page: header, navigation, whether the data is live, and the page of this place. */
+/** The frame of every page: header, navigation, whether the data is live, and the page for the present path. */
 import type { May } from '../wire.js';
 import { loggedOut } from './api.js';
 import { ConfigDiffPage } from './configs/config-diff-page.js';

@@ -1,4 +1,4 @@
-/** Keys of the whole page, and the dialog that lists them beside the signs. They do nothing where one types. */
+/** Keyboard shortcuts of the whole page, and the dialog that lists them with the state signs. Ignored while the user types in a field. */
 import { signal } from '@preact/signals';
 import { searchId } from './fleet/filters.js';
 import { Button } from './parts/button.js';

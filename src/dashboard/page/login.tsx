@@ -1,4 +1,7 @@
-/** The login: a token of the cluster, which the server keeps for this session only, or that of a proxy in front. */
+/**
+ * The login page: a form for a token of the cluster, which the server keeps for this session only. Behind an authenticating proxy there
+ * is no form, since the proxy logs the user in.
+ */
 import { useState } from 'preact/hooks';
 import type { ApiFailure } from './api.js';
 import { Button } from './parts/button.js';

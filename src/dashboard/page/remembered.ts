@@ -1,4 +1,4 @@
-/** A choice that this browser keeps. Where storage is forbidden, the choice lasts as long as the page. */
+/** A setting that is kept in localStorage. If storage is forbidden, it lasts as long as the page. */
 import { type Signal, signal } from '@preact/signals';
 
 /** `read` turns the stored text into a value; null: nothing is stored. */

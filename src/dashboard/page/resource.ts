@@ -1,4 +1,4 @@
-/** Data of a component from the server: the newest answer stays until the next one arrives, so that nothing flickers. */
+/** A hook that reads data from the server. The last answer stays until the next one arrives, so that the page does not flicker. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure, get } from './api.js';
 

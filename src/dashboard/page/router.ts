@@ -1,4 +1,4 @@
-/** The present page: path and query below the base path, so that every view, filter and pair of a diff has a link of its own. */
+/** The router: path and query below the base path, so that every view, filter and pair of a diff has a URL. */
 import { signal } from '@preact/signals';
 
 export interface Place {

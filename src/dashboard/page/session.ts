@@ -1,4 +1,4 @@
-/** The person who is logged in, and their rights: actions without a right are absent from the page. */
+/** The logged-in user and their permissions: actions without a permission are not shown. */
 import { effect, signal } from '@preact/signals';
 import type { Me } from '../wire.js';
 import { ApiFailure, get, loggedOut, post, setCsrf } from './api.js';

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. The choice is kept in this browser. */
+/** The colour theme: light, dark, or that of the system. The choice is kept in this browser. */
 import { computed, effect, signal } from '@preact/signals';
 import { remembered } from './remembered.js';
 

@@ -1,4 +1,4 @@
-/** Identity and rights of a person, as the API server answers: SelfSubjectReview and SelfSubjectAccessReview, with their credential. */
+/** Resolves the user of a session and their permissions by SelfSubjectReview and SelfSubjectAccessReview, with the user's credential. */
 import { configNamespace, nodeConfigs } from '../../api/node-config.js';
 import { nodeConfigSets } from '../../api/node-config-set.js';
 import { ApiError, isUnauthorized } from '../../api/status.js';

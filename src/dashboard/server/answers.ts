@@ -1,6 +1,6 @@
 /**
- * The answers that decode, write or compare what a node or an author wrote, by name. A child process computes each of them (children.ts),
- * with the credential of the person.
+ * The queries that decode, write or compare content of a node or an author, by name. Each runs in a child process (children.ts) with
+ * the user's credential.
  */
 import { findConfigMap } from '../../fleet/config-maps.js';
 import type { ConfigReferences } from '../../fleet/configured-node.js';

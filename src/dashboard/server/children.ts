@@ -1,7 +1,7 @@
 /**
- * Child processes of the server: relet itself, with the credential of the session and a limit of time, memory and output. Commands of
- * the buttons run in them, and answers that decode or compare what a node or an author wrote (answers.ts), so that no text, however
- * long it takes, keeps the server from answering others.
+ * Child processes of the server: relet itself, with the credential of the session and a limit of time, memory and output. They run the
+ * commands of the buttons, and queries that decode or compare untrusted content (answers.ts), so that no text, however long it takes,
+ * keeps the server from answering others.
  */
 import type { Connection } from '../../kube/connection.js';
 import type { Problem } from '../wire.js';

@@ -1,6 +1,6 @@
 /**
- * The commands behind the buttons: relet itself (children.ts runs it). A button does exactly what the command that it shows does.
- * Arguments are fixed, names are checked, and no shell reads them. Pure.
+ * Builds the relet command behind each button (children.ts runs it). A button does exactly what the command that it shows does.
+ * Arguments are fixed, names are validated, and no shell is involved. Pure.
  */
 import { checkDnsSubdomain } from '../../api/names.js';
 import { impacts } from '../../api/node-annotations.js';

@@ -1,4 +1,4 @@
-/** The ConfigMaps with kubelet configs: who uses which, since when, and which nobody uses. */
+/** Data of the configs page: the ConfigMaps with kubelet configs, which nodes and sets use them and since when, and which are unused. */
 import { configNamespaces } from '../../api/node-config.js';
 import type { NodeConfigSet } from '../../api/node-config-set.js';
 import type { ConfigMap } from '../../api/object.js';

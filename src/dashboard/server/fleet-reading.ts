@@ -1,6 +1,6 @@
 /**
- * Inventory and audit for the page: the effective configs of all nodes as this person may read them, from reports of agents, else from
- * the kubelets. Bounded: of many nodes with the same value some are named, and long values are shortened.
+ * Inventory and audit for the page: the effective configs of all nodes that this user may read, from reports of agents, else from the
+ * kubelets. Bounded: of many nodes with the same value some are named, and long values are shortened.
  */
 import { audit, auditSummary, type Finding, fixText, resultText } from '../../audit/audit.js';
 import {

@@ -1,4 +1,4 @@
-/** Requests and answers of the dashboard: bounded bodies, JSON, and the headers that every answer has. */
+/** HTTP parts of the dashboard's server: bounded request bodies, JSON responses, and the security headers of every response. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { badRequest, RequestProblem } from './problem.js';
 

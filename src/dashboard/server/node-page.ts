@@ -1,4 +1,4 @@
-/** All about one node, read with the credential of the session: what `relet describe`, `view`, `history` and `diff` print. */
+/** Data of a node's page, read with the credential of the session: what `relet describe`, `view`, `history` and `diff` print. */
 import { formatRef, parseRef, refOf } from '../../api/config-ref.js';
 import { ApiError } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';

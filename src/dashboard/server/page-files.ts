@@ -1,4 +1,4 @@
-/** The files of the page, read once: the browser may keep all but index.html for ever, because their names have a hash. */
+/** The static files of the page, read once. The browser may cache all but index.html for ever, because their names contain a hash. */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Places for child processes: how many may run at the same time, for each person and by the memory that the server has. Work that finds
- * no place waits for a while, and is then refused with the reason.
+ * Limits the number of child processes, per user and by the memory of the server. Work that finds no free place waits for a while, and
+ * is then rejected with the reason.
  */
 import type { Clock } from '../../clock.js';
 import { RequestProblem } from './problem.js';

@@ -1,4 +1,4 @@
-/** Why a request is not answered, as the page gets it: a status code, a reason, and what to do. Pure. */
+/** Maps errors to the problem that the page gets: status code, reason, and remedy. Pure. */
 
 import { ApiError, InvalidResponseError } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';

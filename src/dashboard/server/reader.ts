@@ -1,4 +1,4 @@
-/** Input of an answer: the cluster as one person sees it, their rights, and the time. */
+/** The input of a query: the cluster as one user sees it, the user's permissions, and the time. */
 import type { ConfigReferences } from '../../fleet/configured-node.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { May } from '../wire.js';

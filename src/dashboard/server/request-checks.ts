@@ -1,6 +1,6 @@
 /**
- * Whether a request comes from the dashboard's own page: its Host, its Origin, its CSRF token, its cookie. A browser sends cookies
- * also with requests that another page causes, and a foreign name may point to a loopback address. Pure.
+ * Checks that a request comes from the dashboard's own page: Host, Origin, CSRF token, cookie. A browser sends cookies also with
+ * requests of other sites, and a foreign name may resolve to a loopback address. Pure.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';

@@ -1,4 +1,4 @@
-/** Routes of the page, one line for each path. A route gets a session, and throws a problem if it cannot answer. */
+/** Routes of the API, one line per path. A route gets the session, and throws a problem if it cannot answer. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkDnsLabel, checkDnsSubdomain } from '../../api/names.js';
 import type { Clock } from '../../clock.js';

@@ -1,4 +1,4 @@
-/** One node of the fleet as a row, and one set as a summary. Short: there may be 15,000 of them. Pure. */
+/** Builds the row of a node and the summary of a set for the page. Short, since there may be 15,000 of them. Pure. */
 import { setProgressReasons, setStalledReasons } from '../../api/condition-reasons.js';
 import { refOf } from '../../api/config-ref.js';
 import type { Budget, NodeConfigSet } from '../../api/node-config-set.js';

@@ -1,4 +1,4 @@
-/** Which nodes a selector means, and which labels there are, for a person who writes a set. Pure. */
+/** Resolves a label selector to nodes, and lists the labels of the fleet, for the form of a set. Pure. */
 import { matchesLabels, parseLabelSelector, SelectorError } from '../../api/label-selector.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { byName, byNaturalOrder } from '../../natural-order.js';

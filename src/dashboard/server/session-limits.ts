@@ -1,4 +1,4 @@
-/** Limits of sessions, for each person and for the server: a login is never refused for them, it ends the oldest one. Pure. */
+/** Limits of sessions, per user and for the server. A login over the limit is not rejected, but ends the oldest session. Pure. */
 import type { May, Problem } from '../wire.js';
 import { hasRights } from './access.js';
 

@@ -1,4 +1,4 @@
-/** All about one set: its rollout, the verbs that make sense now, its revisions with their configs, and its manifest. */
+/** Data of a set's page: its rollout, the verbs that are useful now, its revisions with their configs, and its manifest. */
 import { parseRef } from '../../api/config-ref.js';
 import { byAnnotation } from '../../api/node-annotations.js';
 import {

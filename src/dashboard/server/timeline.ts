@@ -1,4 +1,4 @@
-/** The changes of the fleet over time, from the histories of its nodes: one entry for what one party did to many nodes. Pure. */
+/** Merges the histories of all nodes into one timeline: one entry for what one author did to many nodes. Pure. */
 import { parseRef } from '../../api/config-ref.js';
 import { hasFailed } from '../../fleet/config-history.js';
 import type { ConfiguredNode } from '../../fleet/configured-node.js';

@@ -1,4 +1,7 @@
-/** Writes a set with the credential of the person: a new one is created; of one that is there the whole spec is replaced, unless it has changed meanwhile. */
+/**
+ * Writes a set with the user's credential. Creates a new one, or replaces the whole spec of an existing one unless it has changed
+ * meanwhile.
+ */
 import { checkDnsSubdomain } from '../../api/names.js';
 import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
 import { isAlreadyExists, isInvalid, isNotFound } from '../../api/status.js';

@@ -1,4 +1,4 @@
-/** Shared by admission plugins: reading stored objects, the name of the object, and the error that rejects a request. */
+/** Helpers of the admission plugins: read stored objects, name the object of a request, and build the error that rejects it. */
 import type { KubeObject } from '../../api/object.js';
 import type { ApiError } from '../../api/status.js';
 import type { AdmissionRequest } from '../admission.js';

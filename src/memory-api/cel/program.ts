@@ -1,6 +1,6 @@
 /**
- * CEL for the rest of the server: text is compiled once, a program runs often. Everything of the library
- * (its nodes, its errors, its names) stays in this directory.
+ * Compiles and runs CEL for the rest of the server: text is compiled once, a program runs often. Everything of the CEL library (its
+ * nodes, errors and names) stays in this directory.
  */
 import { type Environment, EvaluationError, ParseError, TypeError as WrongType } from '@marcbachmann/cel-js';
 import { adapt, type Node } from './syntax-tree.js';

@@ -1,4 +1,4 @@
-/** The parts of a CustomResourceDefinition that this server uses. */
+/** Types of the parts of a CustomResourceDefinition that this server uses. */
 import type { KubeObject } from '../../api/object.js';
 import type { JsonSchema } from './json-schema.js';
 

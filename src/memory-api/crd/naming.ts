@@ -1,4 +1,4 @@
-/** Whether the names of a CRD are free, and the conditions that report it. */
+/** Checks whether the names of a CRD are free, and sets the conditions that report it. */
 import type { KubeObject } from '../../api/object.js';
 import type { Registry } from '../registry.js';
 import { type CrdCondition, type CrdStatus, crdSpec, crdStatus, type Names } from './definition.js';

@@ -1,4 +1,4 @@
-/** Which objects a list, a watch or a deletecollection selects: a scope of the store and a filter. */
+/** The objects that a list, a watch or a deletecollection selects: a scope of the store and a filter. */
 
 import { matchesLabels, parseLabelSelector, SelectorError } from '../../api/label-selector.js';
 import type { KubeObject } from '../../api/object.js';

@@ -1,4 +1,4 @@
-/** Other forms of the same answer: Table for kubectl get, PartialObjectMetadata for clients that need only metadata. */
+/** Alternative forms of a response: Table for kubectl get, PartialObjectMetadata for clients that need only metadata. */
 import type { KubeObject } from '../../api/object.js';
 import type { Resource } from '../resource.js';
 

@@ -1,4 +1,4 @@
-/** Responses: stored bytes without parsing where possible; Table and metadata on request. */
+/** Writes responses: stored bytes without parsing if possible, Table and metadata on request. */
 import type { KubeObject } from '../../api/object.js';
 import { ApiError, type Status } from '../../api/status.js';
 import { isCustom, type Resource } from '../resource.js';

@@ -1,4 +1,4 @@
-/** DELETE of a collection: deletes every selected object on its own. */
+/** DELETE of a collection: deletes every selected object, one by one. */
 import { ApiError } from '../../api/status.js';
 import { listOptions } from '../list/list-options.js';
 import { selectionOf } from '../list/selection.js';

@@ -1,4 +1,4 @@
-/** PUT: replaces an object with the one that is sent. */
+/** PUT: replaces an object. */
 
 import { writeOptions } from '../options.js';
 import { readObject } from '../requests/body.js';

@@ -1,4 +1,4 @@
-/** All verbs, each with the parts of the server that it uses. */
+/** Wires all verbs with the parts of the server that each uses. */
 import type { Registry } from '../registry.js';
 import type { WatchClock } from '../watch/watch-clock.js';
 import { create } from './create.js';

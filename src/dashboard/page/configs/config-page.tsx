@@ -1,4 +1,4 @@
-/** One config: its text, the nodes and sets that use it, and when nodes changed to it and from it. */
+/** One config: its text, the nodes and sets that use it, and the changes of nodes to it and from it. */
 import type { ConfigDetails } from '../../wire.js';
 import { apiPath } from '../api.js';
 import { ChangeTable } from '../fleet/timeline.js';

@@ -1,4 +1,4 @@
-/** Effects of an upgrade of the kubelets while their configs stay: `relet config upgrade-check` of the fleet. */
+/** Preview of a kubelet upgrade with unchanged configs: `relet config upgrade-check` of the fleet. */
 import { newestMinor } from '../../../config/model.js';
 import type { UpgradeAnswer } from '../../wire.js';
 import { rowsByName, rowsVersion } from '../fleet/fleet-store.js';

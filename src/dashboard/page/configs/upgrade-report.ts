@@ -1,4 +1,4 @@
-/** Output of `relet config upgrade-check --all -o json`, as far as the page shows it. Pure. */
+/** Reads the output of `relet config upgrade-check --all -o json`, as far as the page shows it. Pure. */
 
 export interface NodesReport {
   /** The config that these nodes are assigned. */

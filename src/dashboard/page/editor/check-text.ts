@@ -1,6 +1,6 @@
 /**
- * Checks the fields of an overlay as one types, with relet's own validation, for each kubelet version of the selected nodes. Findings
- * point into the text that is edited. Pure.
+ * Validates the fields of an overlay while the user types, with relet's own validation, for each kubelet version of the selected nodes.
+ * Findings have positions in the edited text. Pure.
  */
 import { checkOverlay } from '../../../config/check-overlay.js';
 import type { Finding, Minor } from '../../../config/model.js';

@@ -1,4 +1,4 @@
-/** How the editor looks: the tokens of the page, which reach into its shadow root. */
+/** The theme of the editor: CSS variables of the page, which also apply inside its shadow root. */
 import { EditorView } from '@codemirror/view';
 
 export const editorTheme = EditorView.theme({

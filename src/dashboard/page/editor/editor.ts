@@ -1,6 +1,6 @@
 /**
- * The editor of an overlay: CodeMirror with YAML, completion and checks. A chunk of its own, which is loaded when somebody edits: it
- * holds all that relet knows about KubeletConfigurations. Tab leaves it, as everywhere on the page; Ctrl-Space completes.
+ * The editor of an overlay: CodeMirror with YAML, completion and checks. A chunk of its own that is loaded on demand: it contains all
+ * of relet's knowledge of KubeletConfigurations. Tab leaves the editor, as everywhere on the page; Ctrl-Space completes.
  */
 import {
   autocompletion,

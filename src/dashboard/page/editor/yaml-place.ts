@@ -1,6 +1,6 @@
 /**
- * Place of the cursor in a text of YAML in block style: under which keys, and whether a key or a value is typed there. By indentation
- * alone, so that it works while the text is not valid, which it never is while one types. Pure.
+ * Determines where the cursor is in block-style YAML: below which keys, and at a key or a value. By indentation alone, since the text
+ * is usually invalid while it is typed. Pure.
  */
 
 export interface YamlPlace {

@@ -1,4 +1,4 @@
-/** Every node as a cell. Only what is visible is drawn, at most once a frame; the table beside it says the same in words. */
+/** Draws every node as a cell. Only visible cells are drawn, at most once per frame. The table beside it has the same content as text. */
 import { useSignalEffect } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';

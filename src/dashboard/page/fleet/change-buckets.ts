@@ -1,4 +1,4 @@
-/** Changes over time as bars: how many nodes changed in each part of the time, and how many of them failed. Pure. */
+/** Groups changes into time buckets for a bar chart: how many nodes changed in each, and how many of them failed. Pure. */
 import type { Timeline } from '../../wire.js';
 
 export interface Buckets {

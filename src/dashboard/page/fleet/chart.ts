@@ -1,4 +1,4 @@
-/** Bars over time, by uPlot: nodes that changed, and in front of them those that failed. Loaded on demand. */
+/** The bar chart of changes over time, drawn with uPlot: nodes that changed, and in front of them those that failed. Loaded on demand. */
 import uPlot from 'uplot';
 import type { Buckets } from './change-buckets.js';
 

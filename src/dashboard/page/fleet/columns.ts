@@ -1,4 +1,4 @@
-/** Columns of the fleet table: their titles and widths, and which of them this browser hides. Widths are pure. */
+/** Columns of the fleet table: titles, widths, and which of them are hidden in this browser. Widths are pure. */
 import type { Row } from '../../wire.js';
 import { remembered } from '../remembered.js';
 import { type ColumnName, columns, flagsOf } from './fleet-view.js';

@@ -1,4 +1,4 @@
-/** How many nodes are in which state, and the filters of the fleet: both change the query of the address. */
+/** The number of nodes in each state, and the filters of the fleet. Both change the query of the URL. */
 import { useState } from 'preact/hooks';
 import type { Row } from '../../wire.js';
 import { Button } from '../parts/button.js';

@@ -1,4 +1,7 @@
-/** The fleet: is every node on the config that it should be on? Four figures, every node as a cell and as a row, and what changed. */
+/**
+ * The fleet page: whether every node runs the config that it should. Four figures, every node as a cell and as a row, and recent
+ * changes.
+ */
 import { useComputed, useSignalEffect } from '@preact/signals';
 import { useRef, useState } from 'preact/hooks';
 import { CopyCommand } from '../parts/copy-command.js';

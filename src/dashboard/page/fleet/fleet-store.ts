@@ -1,4 +1,4 @@
-/** All rows of the fleet in this page. Rows are replaced, never changed. */
+/** The rows of all nodes, in memory. Rows are replaced, never mutated. */
 import { signal } from '@preact/signals';
 import { byName } from '../../../natural-order.js';
 import type { Row } from '../../wire.js';

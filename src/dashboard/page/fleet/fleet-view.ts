@@ -1,4 +1,4 @@
-/** Which nodes the person sees, in which order and groups, from the query of the address. Pure: cells and table show the same. */
+/** Selects, sorts and groups the nodes to show, from the query of the URL. Pure: cells and table use the same view. */
 
 import { byNaturalOrder } from '../../../natural-order.js';
 import type { Row } from '../../wire.js';

@@ -1,4 +1,4 @@
-/** Moves the active cell of a grid by keys, as the ARIA practices have it. Pure. */
+/** Moves the active cell of a grid by keyboard, as in the ARIA Authoring Practices. Pure. */
 
 export interface Cell {
   /** 0 is the header. */

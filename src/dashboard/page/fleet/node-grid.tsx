@@ -1,6 +1,6 @@
 /**
- * The fleet as a table: an ARIA grid of which only the visible rows exist. The focus stays on the grid itself and an active cell moves
- * in it, so that an update never takes the focus away.
+ * The fleet as a table: an ARIA grid of which only the visible rows are in the DOM. The focus stays on the grid itself and an active
+ * cell moves in it, so that an update never takes the focus away.
  */
 // biome-ignore-all lint/a11y/useSemanticElements: a table cannot leave out rows that are not visible
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, and names its active cell

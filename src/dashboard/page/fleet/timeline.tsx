@@ -1,4 +1,4 @@
-/** Changes of the last hours: bars for the eye, and the changes themselves with who and why. */
+/** Changes of the last hours: a bar chart, and the list of changes with author and reason. */
 import { useEffect, useRef } from 'preact/hooks';
 import type { Change, Timeline } from '../../wire.js';
 import { now } from '../now.js';

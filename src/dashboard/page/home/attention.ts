@@ -1,6 +1,7 @@
 /**
- * Tasks of a person, most urgent first: rollouts that have stopped, that wait for a person, that run; then nodes in trouble, and nodes
- * of which nothing is known. Pure, and bounded: a few rollouts of each kind, a few reasons, a few names, whatever the size of the fleet.
+ * Selects what needs a person, most urgent first: rollouts that have stopped, that wait for a person, that are in progress; then nodes
+ * in trouble, and nodes in an unknown state. Pure, and bounded: a few rollouts of each kind, a few reasons and names, for any size of
+ * fleet.
  */
 import { byName } from '../../../natural-order.js';
 import type { Row, SetSummary } from '../../wire.js';

@@ -1,4 +1,4 @@
-/** The first thing on the first screen: what needs a person, or one line that says that nothing does. */
+/** The first section of the home page: what needs a person, or one line if nothing does. */
 import { useComputed } from '@preact/signals';
 import type { SetSummary } from '../../wire.js';
 import { isLoaded, rowsByName, rowsVersion } from '../fleet/fleet-store.js';

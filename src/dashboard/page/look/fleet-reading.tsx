@@ -1,4 +1,4 @@
-/** The frame of the pages that read the effective config of every node: when, how many, which could not be read and why. */
+/** The frame of pages that read the effective config of every node: time, number of nodes, and which could not be read and why. */
 import type { ComponentChildren } from 'preact';
 import type { AuditAnswer, InventoryAnswer } from '../../wire.js';
 import { Ago } from '../parts/age.js';

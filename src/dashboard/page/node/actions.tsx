@@ -1,4 +1,4 @@
-/** The buttons of a node: only what makes sense now and is allowed. Each shows its command before it runs. */
+/** The buttons of a node: only those that are useful now and that the user may run. Each shows its command before it runs. */
 import { useState } from 'preact/hooks';
 import type { NodeDetails, NodeVerb } from '../../wire.js';
 import { apiPath } from '../api.js';

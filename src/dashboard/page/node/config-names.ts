@@ -1,4 +1,4 @@
-/** The configs of a node, in the order in which they matter, and what each is. */
+/** Titles and descriptions of a node's configs (assigned, active, lastKnownGood, …), in the order in which they are shown. */
 import type { ConfigName } from '../../wire.js';
 
 export const configNames: ConfigName[] = ['assigned', 'active', 'lastKnownGood', 'local', 'effective'];

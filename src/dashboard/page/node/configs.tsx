@@ -1,4 +1,4 @@
-/** The configs of a node side by side. A text that is there already is named and not repeated. */
+/** The configs of a node side by side. A text that is shown already is not repeated, but referred to by name. */
 import type { ConfigDocument, ConfigName, NodeDetails } from '../../wire.js';
 import { Section } from '../parts/panels.js';
 import { configMeanings, configNames, configTitles } from './config-names.js';

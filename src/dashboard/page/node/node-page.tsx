@@ -1,4 +1,4 @@
-/** One node: what it should run, what it runs, and why they differ; with the commands and buttons for it. */
+/** One node: the config it should run, the one it runs, and why they differ; with its commands and buttons. */
 import { useState } from 'preact/hooks';
 import type { NodeDetails } from '../../wire.js';
 import { apiPath } from '../api.js';

@@ -1,4 +1,4 @@
-/** The command that sets fields of a node, as a shell reads it. Pure. */
+/** Builds the `relet set` command for a node, quoted for a shell. Pure. */
 
 export interface SetChoices {
   fields: string[];

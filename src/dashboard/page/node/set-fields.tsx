@@ -1,4 +1,4 @@
-/** Sets fields of one node: written as on the command line, previewed by relet itself, then changed. */
+/** Sets fields of one node: entered as on the command line, previewed by a dry run of relet, then changed. */
 import { useState } from 'preact/hooks';
 import { impacts } from '../../../api/node-annotations.js';
 import type { NodeDetails } from '../../wire.js';

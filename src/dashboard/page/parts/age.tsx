@@ -1,4 +1,4 @@
-/** How long ago something was, or how long until it will be; moves by itself, and shows the exact time on demand. */
+/** A relative time, past or future. It updates itself, and shows the exact time on hover. */
 import { ageText, now } from '../now.js';
 
 export const Age = ({ ms }: { ms: number }) => <Time ms={ms} text={ageText(ms, now.value)} />;

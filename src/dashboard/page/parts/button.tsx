@@ -1,4 +1,4 @@
-/** A button, one that changes something in the cluster, and a link that looks like one. */
+/** Buttons: a plain one, one that changes something in the cluster, and a link that looks like a button. */
 import type { ComponentChildren, JSX } from 'preact';
 import { connection } from '../stream.js';
 

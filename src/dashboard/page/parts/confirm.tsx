@@ -1,4 +1,4 @@
-/** Confirms a change: shows the command that does the same, asks for a reason where one is kept, then runs it and shows its output. */
+/** Confirms a change: shows the equivalent command, asks for a reason if one is recorded, then runs the command and shows its output. */
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';

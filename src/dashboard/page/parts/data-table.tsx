@@ -1,6 +1,6 @@
 /**
- * A table of some dozens of rows, with a caption for screen readers; scrolls sideways where it is too wide; on a phone each row
- * is a list of its cells. The fleet has its own.
+ * A table of some dozens of rows, with a caption for screen readers. It scrolls sideways if it is too wide; on a phone each row is a
+ * list of its cells. The fleet has its own table.
  */
 import type { ComponentChildren } from 'preact';
 

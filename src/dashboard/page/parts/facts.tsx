@@ -1,4 +1,4 @@
-/** Names and values, one below the other. A value that is absent leaves no line. */
+/** Names and values, one below the other. An absent value leaves no line. */
 import type { ComponentChildren } from 'preact';
 
 export function Facts({ facts }: { facts: [name: string, value: ComponentChildren][] }) {

@@ -1,4 +1,4 @@
-/** Nodes by name, each a link: all of a few, or some of many. */
+/** Links to nodes by name: all of a few, or the first of many. */
 import type { NodeNames } from '../../wire.js';
 import { link } from '../router.js';
 

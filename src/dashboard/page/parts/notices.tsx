@@ -1,4 +1,4 @@
-/** Notices: lines in the corner, and the same once in a live region for a screen reader. */
+/** Notices in the corner of the page, also announced by a live region for screen readers. */
 import { signal } from '@preact/signals';
 import { Button } from './button.js';
 

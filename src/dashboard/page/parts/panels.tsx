@@ -1,4 +1,4 @@
-/** Panels in place of content: an error with its remedy, an empty page with the next step, a page that loads. */
+/** Placeholders for content: an error with its remedy, an empty page with the next step, a loading page. */
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import type { ApiFailure } from '../api.js';

@@ -1,4 +1,4 @@
-/** A sign for each state of a config: its shape says the same as its colour. One path in a box of 12, for badges and for cells. */
+/** A sign for each state of a config, whose shape means the same as its colour. One SVG path in a box of 12, for badges and for cells. */
 import type { Row } from '../../wire.js';
 
 export type RowState = Row['state'];

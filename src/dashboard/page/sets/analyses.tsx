@@ -1,4 +1,4 @@
-/** The comparison of a wave with its controls: the sentence, and each signal before and after, drawn and in words. */
+/** The analysis of a wave: a sentence, and each signal before and after, for canaries and controls, as a drawing and as text. */
 import { analysesOf, groupText, newestAnalysis, outcomeWords } from '../../../api/analysis.js';
 import type { AnalyzedSignal } from '../../../api/node-config-set.js';
 import type { SetDetails } from '../../wire.js';

@@ -1,4 +1,4 @@
-/** Signals of an analysis as lines to draw: each node from before to after, canaries beside controls, on one scale. Pure. */
+/** Computes the lines of an analysis drawing: each node from before to after, canaries beside controls, on one scale. Pure. */
 import { observingText, valueText } from '../../../api/analysis.js';
 import type { AnalyzedSignal, WaveAnalysis } from '../../../api/node-config-set.js';
 import { isSignalName, signals } from '../../../api/signals.js';

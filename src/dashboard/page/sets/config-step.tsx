@@ -1,4 +1,4 @@
-/** Step 2: the overlay, in an editor that is loaded for it, and what it may cause. */
+/** Step 2: the overlay, in an editor that is loaded on demand, and its possible impact. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { SetImpact } from '../../../api/node-config-set.js';
 import type { TextFinding } from '../editor/check-text.js';

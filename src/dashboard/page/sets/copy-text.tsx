@@ -1,4 +1,4 @@
-/** A button that copies a text which is shown beside it. */
+/** A button that copies the text shown beside it. */
 import { Button } from '../parts/button.js';
 import { useCopy } from '../parts/copy-command.js';
 

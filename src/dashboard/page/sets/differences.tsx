@@ -1,4 +1,4 @@
-/** Changes on the nodes of a plan: one section for each difference, with its impact; with names where they differ. */
+/** Changes on the nodes of a plan: one section per difference, with its impact, and with node names if there are several differences. */
 import type { RolloutPlanNode } from '../../wire.js';
 import { ConfigDiffView } from '../parts/config-diff.js';
 import { NodeLinks } from '../parts/node-links.js';

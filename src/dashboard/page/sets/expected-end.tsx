@@ -1,4 +1,4 @@
-/** When a rollout is expected to end; a wait for a person or a window is not counted. */
+/** The expected end of a rollout, without waits for a person or a window. */
 
 import type { SetSummary } from '../../wire.js';
 import { ageText, now } from '../now.js';

@@ -1,4 +1,4 @@
-/** Nodes on which a revision failed: the reason, and the line of the kubelet itself. */
+/** Nodes on which a revision failed: the reason, and the kubelet's own error. */
 import type { SetSummary } from '../../wire.js';
 import { link } from '../router.js';
 import { failuresText } from './set-view.js';

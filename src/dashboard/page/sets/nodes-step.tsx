@@ -1,4 +1,4 @@
-/** Step 1: the name of the set, and which nodes it has, with their number and names as one types. */
+/** Step 1: the name of the set and its node selector, with the number and names of the selected nodes while the user types. */
 import { useEffect, useState } from 'preact/hooks';
 import { byNaturalOrder } from '../../../natural-order.js';
 import type { LabelKey, Selection } from '../../wire.js';

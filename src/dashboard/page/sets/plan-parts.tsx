@@ -1,4 +1,4 @@
-/** Parts of a plan that a preview and an approval both show: nodes that would reject the config, and pods that a drain would move. */
+/** Parts of a plan that preview and approval share: nodes that would reject the config, and pods that a drain would move. */
 import type { RolloutPlan } from '../../wire.js';
 import { DataTable } from '../parts/data-table.js';
 import { NodeLinks } from '../parts/node-links.js';

@@ -1,4 +1,4 @@
-/** A plan of a rollout, read for the page: nodes that change in the same way are one group. Pure. */
+/** Prepares a rollout plan for the page: nodes that change in the same way are one group. Pure. */
 import { type ImpactSentence, impactSentence } from '../../../config/impact-sentence.js';
 import type { PlannedFieldChange, RolloutPlanNode } from '../../wire.js';
 

@@ -1,4 +1,4 @@
-/** Step 4: what the set would do, decided by the same code as in the controller: difference, impact, waves. Changes nothing. */
+/** Step 4: preview of the rollout, decided by the controller's own code: difference, impact, waves. Changes nothing. */
 import { useEffect, useState } from 'preact/hooks';
 import { shortDuration } from '../../../go/short-duration.js';
 import type { PlanAnswer, RolloutPlan, RolloutPlanWave, SetBase } from '../../wire.js';

@@ -1,4 +1,4 @@
-/** How far a number of nodes is, as a bar with a text: each part has its colour and its pattern. */
+/** A progress bar of node counts with a text: each part has its colour and its pattern. */
 import type { Part } from './set-view.js';
 
 const order: Part[] = ['updated', 'trial', 'failed', 'left'];

@@ -1,4 +1,7 @@
-/** A set in the cluster as a draft, so that it can be edited in the same steps as a new one. Pure; loaded on demand, for its YAML. */
+/**
+ * Converts a set of the cluster to a draft, so that it can be edited in the same steps as a new one. Pure; loaded on demand, for its
+ * YAML.
+ */
 import { type NodeConfigSetSpec, specDefaults, strategyDefaults } from '../../../api/node-config-set.js';
 import { selectorText } from '../../../api/selector-object.js';
 import { readPlain } from '../../../config/plain-document.js';

@@ -1,4 +1,4 @@
-/** The timeline of a rehearsal as areas to draw: how many nodes were updated, in trial and failed at each moment. Pure. */
+/** Computes the areas of a rehearsal's chart: how many nodes were updated, in trial and failed at each moment. Pure. */
 import { shortDuration } from '../../../go/short-duration.js';
 
 export interface RehearsalSample {

@@ -1,4 +1,4 @@
-/** One set: where its rollout is, what it waits for and why, who is in trouble, and the buttons that steer it. */
+/** One set: the state of its rollout, why it waits, the nodes in trouble, and the buttons that control it. */
 import type { NamedNode } from '../../../api/node-config-set.js';
 import { byName } from '../../../natural-order.js';
 import type { SetCommand, SetDetails, SetSummary, SetVerb } from '../../wire.js';

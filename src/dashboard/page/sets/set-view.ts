@@ -1,4 +1,4 @@
-/** A set as the page shows it: its sign, its numbers, the parts of its waves, the texts of its buttons. Pure. */
+/** Prepares a set for the page: its sign, counts, the parts of its waves, and the texts of its buttons. Pure. */
 import { isEmptyWave, ownNodes, type WaveStatus } from '../../../api/node-config-set.js';
 import type { Row, SetDetails, SetSummary, SetVerb } from '../../wire.js';
 import { type RowState, stateOrder } from '../parts/signs.js';

@@ -1,4 +1,4 @@
-/** All sets at a glance: where each rollout is, and what it waits for. */
+/** All sets: the state of each rollout, and the reason if it waits. */
 
 import { byName } from '../../../natural-order.js';
 import type { SetSummary } from '../../wire.js';

@@ -1,4 +1,4 @@
-/** Step 5: the whole manifest; start it here, or copy it for Git. */
+/** Step 5: the whole manifest, to start it here or to copy it for Git. */
 import { useState } from 'preact/hooks';
 import type { SetBase } from '../../wire.js';
 import type { ApiFailure } from '../api.js';

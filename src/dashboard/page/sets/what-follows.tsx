@@ -1,4 +1,4 @@
-/** Before an approval: the nodes that change until the rollout stops again, how they change, and with which impact. */
+/** Preview of an approval: the nodes that change until the rollout stops again, their differences, and the impact. */
 import { useEffect, useState } from 'preact/hooks';
 import type { ActionResult, ApprovalPreview } from '../../wire.js';
 import { type ApiFailure, apiPath, post } from '../api.js';
