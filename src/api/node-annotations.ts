@@ -125,9 +125,9 @@ export interface Claim {
   at: string;
   /** The config of the node before the first claim; a rollback without a current revision goes back to it. */
   previous: ConfigRef | undefined;
-  /** It had failed before: a correction costs no budget. */
+  /** The node had failed before: a correction costs no budget. */
   exempt?: true;
-  /** It was drained for the change: what runs on it is not what ran before. */
+  /** The node was drained for the change: its pods are not those that ran before. */
   drained?: true;
   /** The set has let the node go (`onLeave: Keep`): any set may claim it. */
   released?: true;

@@ -115,7 +115,7 @@ export interface LocalConfig {
   files: { path: string; dropIn?: true; config: Record<string, unknown> }[];
 }
 
-/** Somebody on the host decided that the node follows no new assignment until it is released there. */
+/** A person on the host holds the node: it follows no new assignment until it is released there. */
 export interface HeldState {
   since?: string;
   why?: string;

@@ -59,7 +59,7 @@ function remedyForConnection({ code, message }: ConnectionError): string {
   return 'check --context, --server and the network';
 }
 
-/** Somebody who tries relet has most likely just started a system of their own, without exporting KUBECONFIG. */
+/** A new user has most likely just run `relet up` without exporting KUBECONFIG. */
 function remedyForKubeconfig({ message, cause }: KubeconfigError): string {
   const code = (cause as NodeJS.ErrnoException | undefined)?.code;
   if (message.startsWith('context "')) return '; choose one with --context';

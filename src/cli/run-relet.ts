@@ -56,7 +56,7 @@ function run(command: string[], { stdin, timeoutMs, memoryMB, signal, onLine }: 
         else collected[name] += text;
       });
     if (onLine) createInterface({ input: child.stderr }).on('line', onLine);
-    // It may end before it has read all of it.
+    // The child may exit before it has read all of its input.
     child.stdin.on('error', () => {});
     child.stdin.end(stdin ?? '');
     const finish = (result: RunResult) => {

@@ -72,7 +72,7 @@ export async function serveDashboard(options: ServeOptions): Promise<{ url: stri
   return { url, ...(isLocal && { newLink: () => `${url}#once=${dashboard.newCode()}` }) };
 }
 
-/** That of the pod, where a cgroup limits it; else half of the machine's. */
+/** Memory limit of the pod's cgroup, but at most half of the machine's memory. */
 const memoryMB = (): number => Math.floor(Math.min(process.constrainedMemory() || Infinity, totalmem() / 2) / 2 ** 20);
 
 const clientOf = (source: IdentitySource) =>

@@ -89,7 +89,7 @@ export interface Row {
   set: string;
   /** 0: outside of waves. */
   wave: number;
-  /** Somebody assigned another config than its set did. */
+  /** A person assigned another config than its set did. */
   taken: boolean;
   zone: string;
   kubelet: string;
@@ -295,7 +295,7 @@ export type ConfigName = 'assigned' | 'active' | 'lastKnownGood' | 'local' | 'ef
 export interface ConfigDocument {
   /** `NAMESPACE/NAME/KEY`, or `local`. */
   source: string;
-  /** As it is in the ConfigMap or, of local and effective, written by relet. Absent where it is not known. */
+  /** From the ConfigMap; relet generates the text of `local` and `effective`. Absent if unknown. */
   text?: string;
   /** Why there is no text. */
   problem?: string;

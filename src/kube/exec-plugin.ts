@@ -39,7 +39,7 @@ export interface PluginProgram {
   args: string[];
   /** Added to the environment that the program has anyway: the variables of the entry, and KUBERNETES_EXEC_INFO. */
   variables: Record<string, string>;
-  /** It may prompt, and has no limit of time then. */
+  /** The program may prompt the user. There is no timeout then. */
   interactive: boolean;
   timeoutMs: number;
 }

@@ -19,7 +19,7 @@ export interface Silence {
 export interface LivenessListener {
   signal: AbortSignal;
   onSilent(silence: Silence): void;
-  /** It answers again. */
+  /** The API server answers again. */
   onAnswer(silence: Silence): void;
 }
 
@@ -77,7 +77,7 @@ export async function followLiveness(parts: LivenessParts, listener: LivenessLis
 
 const lostError = (text: string): Error => Object.assign(new Error(text), { code: 'ETIMEDOUT' });
 
-/** That nothing came is what silence means, and no reason. */
+/** The reason of a silence. Empty for a timeout, which is not more than the silence itself. */
 function whyOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.name === 'TimeoutError' ? '' : error.message;

@@ -135,7 +135,7 @@ async function watchOnce<T extends KubeObject>(
       state.version = event.object.metadata?.resourceVersion || state.version;
     }
   } catch (error) {
-    // It was open for a while without an event: the failures before it have nothing to do with this one.
+    // The watch was open for a while without an event: earlier failures are unrelated to this one.
     if (isOpen && isLong()) succeeded(state);
     throw error;
   }

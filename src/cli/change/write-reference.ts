@@ -106,6 +106,6 @@ const isEffectUnknown = (error: unknown): error is Error =>
   error instanceof InvalidResponseError ||
   (error instanceof ApiError && error.code >= 500);
 
-/** As it is written: which action comes first is for the node to find out. */
+/** Without `left`: the node computes which action comes first. */
 const withoutLeft = (owed: Owed | undefined): Owed | undefined =>
   owed && { needs: owed.needs, fields: owed.fields, at: owed.at, ...(owed.drained && { drained: true }) };

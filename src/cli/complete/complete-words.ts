@@ -96,7 +96,7 @@ function valueWanted(option: Option, place: Place, read: Pick<ReadWords, 'option
 
 interface ReadWords {
   options: Record<string, string>;
-  /** Those that are not options. */
+  /** Words that are not options. */
   words: string[];
   /** An option at the end that still needs its value. */
   open: Option | undefined;

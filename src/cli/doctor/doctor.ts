@@ -48,7 +48,7 @@ export function exitCodeOf(found: readonly Diagnosis[]): number {
   return has('error') ? 1 : has('unknown') ? 2 : 0;
 }
 
-/** Those with the same remedy after each other; only the last of them keeps it. */
+/** Groups findings with the same remedy; only the last of a group keeps it. */
 export function byRemedy(found: readonly Diagnosis[]): Diagnosis[] {
   const remedies = [...new Set(found.map(({ remedy }) => remedy))];
   return remedies.flatMap((remedy) => {

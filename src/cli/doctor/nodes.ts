@@ -110,7 +110,7 @@ function setOf(node: ConfiguredNode): string | undefined {
 }
 
 export function checkStates(nodes: ConfiguredNode[], nowMs: number): Diagnosis[] {
-  // Those of which nothing is known are reported by checkAgents.
+  // Nodes without a report are handled by checkAgents.
   const known = nodes.filter((node) => agentPresence(node, nowMs).kind === 'Present');
   const byState = new Map<string, { state: ConfigState; set: string | undefined; names: string[] }>();
   for (const node of known) {

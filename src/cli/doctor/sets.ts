@@ -7,7 +7,7 @@ import type { Session } from '../session.js';
 import { type Diagnosis, someOf } from './diagnosis.js';
 import { checkStatement } from './signing.js';
 
-/** Nothing on a cluster that does not have the kind. */
+/** Returns no findings on a cluster without NodeConfigSets. */
 export async function checkSets({ client, signal }: Session): Promise<Diagnosis[]> {
   try {
     const { items } = await client.list<NodeConfigSet>(nodeConfigSets, { signal });
@@ -61,7 +61,7 @@ function checkRollout(set: NodeConfigSet): Diagnosis[] {
   ];
 }
 
-/** Somebody wanted it to stop. */
+/** A person stopped the rollout on purpose. */
 const byPerson: readonly string[] = [setStalledReasons.aborted.reason, setStalledReasons.undone.reason];
 
 function checkSelector({ metadata: { name }, status }: NodeConfigSet): Diagnosis[] {

@@ -14,7 +14,7 @@ import { type Diagnosis, someOf } from './diagnosis.js';
 
 const soonMs = 30 * 86_400_000;
 
-/** Nothing in a cluster where no host requires signatures. */
+/** Returns no findings in a cluster where no host requires signatures. */
 export function checkSigning(nodes: readonly ConfiguredNode[], nowMs: number): Diagnosis[] {
   const requiring = nodes.filter(({ signing }) => signing?.required);
   if (requiring.length === 0) return [];

@@ -49,7 +49,7 @@ function show(found: Inventory, output: InventoryOptions['output'] = 'table'): v
   else terminal.printDocument(output === 'json' ? JSON.stringify(found, null, 2) : asYaml(found));
 }
 
-/** Nothing of somebody else's is in the directory. Throws otherwise. Configs without an index: a save was killed. */
+/** Throws if the directory has files of others. Configs without an index are left from a save that was killed. */
 function checkSavable(dir: string): void {
   const names = listed(dir).filter((name) => !name.startsWith('.') && !isDocumentFile(name));
   if (names.length > 0 && !names.includes(indexFile))

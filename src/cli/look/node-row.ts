@@ -21,7 +21,7 @@ export interface NodeObject {
     upgradeRisk?: ConfiguredNode['upgradeRisk'];
     /** The set that the node belongs to. */
     set?: string;
-    /** Somebody assigned another config than the set did. */
+    /** A person assigned another config than the set did. */
     takenFromSet?: true;
     /** When the reference was changed last, as far as it is known. */
     configuredAt?: string;

@@ -115,7 +115,7 @@ class Waiting {
     } else this.#reach(node.name);
   }
 
-  /** It was deleted, or no longer has the labels. One that was named cannot get there; others are not waited for any more. */
+  /** The node was deleted or lost its labels. A node that was named can no longer reach the goal; others are no longer waited for. */
   drop(node: ConfiguredNode): void {
     const { name } = node;
     if (!this.#isWanted(node) || this.signal.aborted) return;

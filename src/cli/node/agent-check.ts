@@ -17,7 +17,7 @@ import { quietly } from '../../proc.js';
 import { type AttachedKubelet, type AttachInput, findKubelet } from './attached-host.js';
 import { describeChoice, lookAt, prepareAgent, trialLimits } from './prepare-agent.js';
 
-/** Nothing is locked that is only looked at. */
+/** No lock: a check only reads. */
 const noLock: AgentLock = { check() {}, release: async () => {} };
 
 export async function checkAgent(input: AttachInput): Promise<number> {

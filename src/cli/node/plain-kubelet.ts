@@ -14,7 +14,7 @@ export function runPlainKubelet([program, ...args]: string[]): Promise<number> {
     execve.call(process, program!, [program!, ...args], process.env);
   }
   return new Promise((resolve) => {
-    // It names relet, and a watchdog that seems meant for another is not fed.
+    // WATCHDOG_PID names relet: a kubelet that finds another pid there ignores the watchdog, and systemd ends the unit.
     const { WATCHDOG_PID: _relet, ...env } = process.env;
     const child = spawn(program!, args, { stdio: 'inherit', detached: true, env });
     earlySignals.handOver((signal) => void child.kill(signal));

@@ -43,7 +43,7 @@ export interface PlannedWave {
   names: string[];
   soakMs: number;
   approve: boolean;
-  /** It has no nodes, so that it neither soaks nor waits for approval. */
+  /** The wave has no nodes, so it neither soaks nor waits for approval. */
   isEmpty: boolean;
 }
 

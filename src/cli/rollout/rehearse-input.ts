@@ -42,7 +42,7 @@ export interface RehearsalInput {
   fleet: Fleet;
   /** The config of the set. */
   payload: string;
-  /** It is a rollout under way, or starts from what nodes have now. */
+  /** The rehearsal starts from a rollout in progress, or from the present configs of the nodes. */
   isFromCluster: boolean;
 }
 
@@ -95,7 +95,7 @@ function localOf({ local: file }: InputOptions): FleetOptions['local'] {
   return { file: nameOf(file), text };
 }
 
-/** Everything in a manifest, or in a list as kubectl prints it. */
+/** All objects in a manifest, or in a list as kubectl prints it. */
 function objectsIn(file: string): KubeObject[] {
   const documents = parseAllDocuments(textOf(file));
   const [error] = documents.flatMap(({ errors }) => errors);
@@ -206,7 +206,7 @@ async function readPods({ client, signal }: Session): Promise<KubeObject[]> {
   return [...found, ...items.map((item) => ({ ...item, apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' }))];
 }
 
-/** It selects a node of the copy. */
+/** Whether the set selects a node of the copy. */
 const mayShare = ({ spec }: NodeConfigSet, found: readonly KubeObject[]): boolean =>
   found.some(({ kind, metadata }) => kind === 'Node' && selectsLabels(spec.selector, metadata.labels));
 

@@ -24,7 +24,7 @@ export type ShownOutput = ResultOutput | 'wide';
 /** As `kubectl -o name` names it. */
 export const resourceName = (set: string): string => `nodeconfigset.relet.dev/${set}`;
 
-/** Nothing without -o. */
+/** Prints nothing without -o. */
 export function printResult(
   { printDocument }: Terminal,
   { output }: { output?: ResultOutput },

@@ -146,7 +146,7 @@ function clockTime(ms: number, nowMs: number): string {
   return new Date(nowMs).toISOString().startsWith(day) ? `${time} UTC` : `${day} ${time} UTC`;
 }
 
-/** It waits for a person, or for a time that no estimate knows. */
+/** The rollout waits for a person, or for a time that cannot be estimated. */
 function isHeldUp(set: NodeConfigSet): boolean {
   const { approval, paused, window } = setProgressReasons;
   const assessment = assess(set);

@@ -44,7 +44,7 @@ function run(args: string[], input: string): Promise<{ code: number | null; outp
       ),
     );
     child.on('close', (code) => resolve({ code, ...text }));
-    // It may end before it has read anything.
+    // ssh-keygen may exit before it has read its input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });

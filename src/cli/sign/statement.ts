@@ -29,7 +29,7 @@ export interface StatementOptions {
 
 const optionNames = ['pools', 'serial', 'floor', 'notBefore', 'notAfter', 'annotation'] as const;
 
-/** Those that were given, of the options of a command. */
+/** Picks the statement's options that were given to a command. */
 export function statementOptions(options: StatementOptions): StatementOptions {
   const given = optionNames.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]]));
   return { ...Object.fromEntries(given), ...(options.return === false && { return: false }) };
@@ -138,7 +138,7 @@ interface OneSignature {
   about: Signature;
 }
 
-/** Those of another text do not count, and are left out. */
+/** Signatures of the present statement. Those of another text are left out. */
 function validSignatures({ statement, signatures }: Signed): OneSignature[] {
   return signatures.flatMap((text) => {
     try {

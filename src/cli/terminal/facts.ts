@@ -6,7 +6,7 @@ export type TextRoom = Pick<Terminal, 'columns' | 'width' | 'paint'>;
 
 const indent = 13;
 
-/** Those without a text are left out. */
+/** Leaves out facts without a text. */
 export function factLines(
   facts: readonly (readonly [title: string, text: string | undefined])[],
   room: TextRoom,

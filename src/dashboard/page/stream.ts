@@ -55,7 +55,7 @@ export function openStream(): void {
       const isLast = number + 1 >= parts;
       part(unpackRows(rows), isLast);
       if (!isLast) return;
-      // It knows the name of every node.
+      // `part` refers to the names of all nodes.
       part = none;
       if (!isStale) live();
     },

@@ -73,7 +73,7 @@ export class Children {
     const stdin = JSON.stringify(question);
     const child: Child = { session, signal, kind, args: [answerVerb], stdin, timeoutMs };
     const { stdout, stderr, ended } = await this.run(child);
-    // It may have printed a part.
+    // A part may have been printed already.
     if (ended !== undefined)
       throw new RequestProblem(503, {
         reason: 'TooMuchWork',

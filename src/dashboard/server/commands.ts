@@ -10,7 +10,7 @@ import { badRequest } from './problem.js';
 /** A verb with its arguments as a person types them, and what the child gets beside them. */
 export interface Command {
   words: string[];
-  /** Nobody answers questions, and the result is for a program. */
+  /** Additional words for a run without a terminal, with output for a program. */
   more: string[];
 }
 

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { badRequest, RequestProblem } from './problem.js';
 
-/** Everything is of the page's own server; the page needs no inline script and no inline style. */
+/** All content comes from the page's own server; there is no inline script and no inline style. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

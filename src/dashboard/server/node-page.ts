@@ -78,7 +78,7 @@ function shownEntry(entry: ShownEntry): NodeDetails['history'][number] {
   return { revision, at, by: entryBy(entry), verb, from, to, ...(why && { why }), result, isFailed };
 }
 
-/** Those that would do something. */
+/** Actions that would have an effect now. */
 export function nodeActions(node: ConfiguredNode): NodeDetails['actions'] {
   const { name } = node;
   const history = readHistory(node);

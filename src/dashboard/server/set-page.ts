@@ -91,7 +91,7 @@ export function manifestOf({ apiVersion, kind, metadata, spec }: NodeConfigSet):
   });
 }
 
-/** Those that would do something now, and that the person may ask for. */
+/** Actions that would have an effect now and that the user may request. */
 export function setActions(set: NodeConfigSet, may: Pick<May, 'steerSets' | 'changeSets'>): SetCommand[] {
   const { metadata, spec } = set;
   const { name } = metadata;

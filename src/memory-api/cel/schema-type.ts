@@ -40,7 +40,7 @@ const objectFields: Record<string, TypeSchema> = {
 };
 
 export interface TypeOptions {
-  /** It is a whole object with apiVersion, kind and metadata. Default false. */
+  /** The schema is of a whole object with apiVersion, kind and metadata. Default false. */
   isObject?: boolean;
   /** The name of a property that is not an identifier, or is reserved. Default: escaped, as Kubernetes does for schemas. */
   nameOf?(property: string): string | undefined;

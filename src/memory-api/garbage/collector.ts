@@ -82,7 +82,7 @@ class Collector {
     }
   }
 
-  /** Lets waiting requests run first. */
+  /** Yields, so that waiting requests run first. */
   #nextTurn(): Promise<void> {
     return this.#options.clock.sleep(0);
   }

@@ -23,7 +23,7 @@ export interface ChangePlan {
   produce(current: KubeObject | undefined): KubeObject;
   /** A missing object is created. */
   createsMissing: boolean;
-  /** It is an apply, which tracks owners of fields itself. */
+  /** Set for an apply, which tracks field ownership itself. */
   isApplied?: boolean;
   /** The uid that the stored object must have (PUT with a uid). */
   expectedUid?: string | undefined;

@@ -41,7 +41,7 @@ export function overallStateOf({ state, error, ready, held }: Row): OverallState
   return state === 'waiting' || state === 'outdated' ? state : 'on target';
 }
 
-/** Those that are shown although no node is in them: the answer to the first question. */
+/** States that are shown even if no node is in them. */
 export const alwaysShown: readonly OverallState[] = ['on target', 'in trial', 'waiting', 'in trouble'];
 
 export const groupings = ['set', 'zone', 'config', 'kubelet', 'none'] as const;

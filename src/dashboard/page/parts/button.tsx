@@ -19,7 +19,7 @@ export function Button({ kind = 'plain', type = 'button', isBusy = false, disabl
   );
 }
 
-/** Nobody decides on old data: disabled, with the reason, until the page is live again. */
+/** Disabled with the reason while the data is stale, until the page is live again. */
 export function WriteButton({ disabled, title, ...rest }: ButtonProps) {
   const state = connection.value;
   if (state.kind === 'live') return <Button {...rest} disabled={disabled} title={title} />;
