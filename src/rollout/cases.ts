@@ -56,7 +56,7 @@ interface Known {
 export interface Assessment {
   /** Why the config is rolled out to no node at all. */
   problem: Stalled | undefined;
-  /** All members. Those that the config cannot be rolled out to have `refused`. */
+  /** All members, those that the config cannot be rolled out to with the reason (Refusal). */
   members: readonly SetMember[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The login page: a form for a token of the cluster, which the server keeps for this session only. Behind an authenticating proxy there
- * is no form, since the proxy logs the user in.
+ * The login page: a form for a token of the cluster, which the server keeps for this session only. Without the form behind an
+ * authenticating proxy, which logs the user in.
  */
 import { useState } from 'preact/hooks';
 import type { ApiFailure } from './api.js';
