@@ -101,7 +101,7 @@ export interface Records {
   isArriving?: boolean;
   /**
    * The version of the kubelet that has failed. A fallback ran before, so neither the kubelet's binary nor another program on the host
-   * is run for it: a config that strangles its host leaves them no memory and no CPU.
+   * is run for it: a config that starves its host leaves them no memory and no CPU.
    */
   rollbackFrom?: string | undefined;
 }
@@ -305,7 +305,7 @@ function presentFor(parts: Pick<ChooseParts, 'driver' | 'hostFiles'>, failure: F
   return environmentOf(parts, Object.keys(failure.environment?.files ?? {}));
 }
 
-/** All else failed: local, whatever is thought of it. The kubelet itself says what it dislikes. */
+/** Last resort: start local even if validation rejects it. The kubelet itself reports what is wrong with it. */
 async function lastResort(parts: ChooseParts, signal: AbortSignal, records: Records): Promise<Choice> {
   const { assigned } = records;
   const { checkpoint, document, key, kubeletVersion } = await prepare(parts, { source: undefined }, records);

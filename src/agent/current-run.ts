@@ -151,7 +151,7 @@ export class CurrentRun {
     return { kind: 'runs' };
   }
 
-  /** The config of this run has failed. Nothing but the disk is needed until its kubelet is stopped: the host may be strangled by it. */
+  /** The config of this run has failed. Needs only the disk until its kubelet is stopped: the config may starve the host. */
   async rollBack({ choice: { kubeletVersion } }: KubeletRun): Promise<void> {
     this.#rollbackFrom = kubeletVersion;
     await this.applyChoice();

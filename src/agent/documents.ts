@@ -150,7 +150,7 @@ function mayBeMade(text: string): boolean {
   return text.includes('v1alpha1') || text.includes('\\');
 }
 
-/** The local config is started whatever it is. One that relet could convert and not save is not. */
+/** A local config that cannot be parsed is started as it is. Any other failure, such as a full disk, is thrown. */
 function kubeletDecides(error: unknown): { kind: 'as is' } {
   if (error instanceof ConfigError && error.reason === 'ParseFailed') return { kind: 'as is' };
   throw error;

@@ -18,7 +18,7 @@ export interface DividedCommandLine {
   shown: KubeletFlag[] | undefined;
   /** The gate DynamicKubeletConfig was set to false: run the plain kubelet. */
   turnedOff: boolean;
-  /** Words the kubelet will refuse; handed on, so that it says so itself. */
+  /** Words that the kubelet will reject; passed on, so that the kubelet reports the error itself. */
   trailing: string[];
 }
 

@@ -48,7 +48,7 @@ export type Request =
 
 export const requestRecord = defineRecord('request', isRequest);
 
-/** Changes what is remembered. Whether another config should run now is for the caller to find out. */
+/** Changes the records. The caller decides whether another config should run now. */
 export function handleRequest(state: NodeState, request: Request, now: Date): void {
   switch (request.verb) {
     case 'use-local':

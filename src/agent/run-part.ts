@@ -28,6 +28,6 @@ export interface RunPart extends ReportSource {
 
 export interface StartContext {
   signal: AbortSignal;
-  /** A config has failed: the host may be strangled by it, so no program is run for what is started instead. */
+  /** A config has failed and may starve the host: no program is run for the fallback. */
   isRollback: boolean;
 }

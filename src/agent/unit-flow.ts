@@ -116,7 +116,7 @@ export class UnitFlow implements RunPart {
     return true;
   }
 
-  /** Another assignment, or a person on the host, wants it again. */
+  /** Called for another assignment, or a request on the host: relet's drop-in may be written again. */
   async forgetRemoval(): Promise<void> {
     if (this.notices().some(({ reason }) => reason === 'DropInRemoved')) await this.#unit.forgetRemoval();
   }

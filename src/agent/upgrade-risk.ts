@@ -79,7 +79,7 @@ export class UpgradeRisk implements RunPart {
     }
   }
 
-  /** The upgrade is over. A kubelet in its own unit may run since before the binary was replaced: its Node says which it is. */
+  /** The upgrade is over. A kubelet in its own unit may have started before the binary was replaced: its Node has the running version. */
   healthy(_run: KubeletRun, signal: AbortSignal): void {
     void this.#ran(signal);
   }

@@ -57,7 +57,7 @@ export const drainMarkOf = ({ metadata }: KubeObject): DrainMark | undefined =>
 
 /**
  * Whether the cordon of the Node is the one that the mark is about: a person may have lifted it and cordoned the node again since.
- * Servers of Kubernetes 1.18 and later keep who wrote a field; where they do not, the mark is believed.
+ * Servers of Kubernetes 1.18 and later record the manager of a field; without it, the mark counts.
  */
 export function isOwnCordon(node: KubeObject): boolean {
   const mark = drainMarkOf(node);

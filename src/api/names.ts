@@ -52,7 +52,7 @@ export function checkConfigMapKey(value: string): string[] {
   return found;
 }
 
-/** The widest rule: whatever can stand as one segment of a path. RBAC objects use it. */
+/** The most permissive rule: any valid path segment. RBAC objects use it. */
 export function checkPathSegment(value: string): string[] {
   if (value === '.' || value === '..') return [`may not be '${value}'`];
   return ['/', '%'].filter((part) => value.includes(part)).map((part) => `may not contain '${part}'`);

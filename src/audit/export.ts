@@ -56,7 +56,7 @@ export function droppedThresholds({ config }: Overlay): string[] {
 
 interface ExportTarget {
   rejects?(field: string, options: ExportOptions): string | undefined;
-  /** Can say that a field has its default. */
+  /** The format can reset a field to its default. */
   unsets?(options: ExportOptions): boolean;
   write(overlay: Overlay, options: ExportOptions, lost: Exported['lost']): object;
 }

@@ -170,7 +170,7 @@ export interface KubeletVersion {
   minor: Minor;
   /** Absent where only the minor was given. */
   patch?: number | undefined;
-  /** Said to people when the kubelet meant is not exactly the one whose rules are used. */
+  /** Note for people if the rules of another kubelet version are used than the given one. */
   note?: string;
 }
 

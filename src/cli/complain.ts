@@ -29,7 +29,7 @@ function report(error: unknown): number {
   return 2;
 }
 
-/** The operating system said no: a full disk, a missing permission, too many open files. Nothing that relet got wrong. */
+/** An error of the operating system, such as a full disk, a missing permission, too many open files. Not a bug of relet. */
 const isOfSystem = (error: Error): error is NodeJS.ErrnoException =>
   typeof (error as NodeJS.ErrnoException).syscall === 'string' &&
   /^E[A-Z0-9]+$/.test((error as NodeJS.ErrnoException).code ?? '');

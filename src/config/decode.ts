@@ -16,7 +16,7 @@ export interface DecodeOptions {
   minor: Minor;
   /** Name of the file in messages. */
   file?: string;
-  /** Unknown and duplicate fields, which the kubelet's lenient decoding forgives, are errors, not warnings. Default true. */
+  /** Unknown and duplicate fields, which the kubelet's lenient decoding ignores, are errors, not warnings. Default true. */
   strict?: boolean;
 }
 

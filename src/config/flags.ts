@@ -11,7 +11,7 @@ import { existsIn, fieldAt } from './fields.js';
 import { FlagValueError, readFlag } from './flag-values.js';
 import { type CommandLine, type KubeletConfig, knownMinor, type Minor, newestMinor, oldestMinor } from './model.js';
 
-/** The kubelet would not take this command line; `message` is what it says, `flag` the one it stumbled on. */
+/** The kubelet rejects this command line: `message` is its error, `flag` the flag that caused it. */
 export class FlagError extends Error {
   override readonly name = 'FlagError';
   readonly flag: string;

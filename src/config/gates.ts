@@ -1,4 +1,4 @@
-/** The feature gates of each minor: which exist, what they default to, and what a kubelet says when they are set. */
+/** The feature gates of each minor: which exist, their defaults, and the kubelet's messages when they are set. */
 import { gateDependencies, gateRows } from './facts/gate-rows.js';
 import { type KubeletConfig, knownMinor, type Minor } from './model.js';
 import { nearest } from './suggest.js';
@@ -117,7 +117,7 @@ export interface GateError {
   name: string;
   message: string;
   remedy?: string;
-  /** The gate that the author may have had in mind. */
+  /** Suggests the gate that the author may have meant. */
   meant?: string;
   /** The kubelet reports it only when those before it are corrected. */
   isLater?: boolean;

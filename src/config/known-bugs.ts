@@ -23,7 +23,7 @@ export interface KnownBug {
   effect: string;
   /** The kubelet crashes: then a config that triggers it is not started. */
   crashes?: true;
-  /** Absent for a bug for which nobody should change the config: it is shown with the field only. */
+  /** Absent for a bug that does not justify a change of the config: it is shown with the field only. */
   isTriggered?(view: ConfigView): boolean;
 }
 

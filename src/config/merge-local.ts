@@ -38,7 +38,7 @@ export interface LocalConfig {
   config: KubeletConfig;
   /** The same as a document with its header. */
   text: string;
-  /** Mistakes in the files that the kubelet forgives, and settings that no single file can express. */
+  /** Mistakes in the files that the kubelet ignores, and settings that no single file can express. */
   findings: Finding[];
   /** The fields that each file sets; later files win. */
   layers: readonly Layer[];

@@ -17,7 +17,7 @@ export interface Merged {
   text: string;
   /** Origin of the value of a field, `maxPods`, or of a key of a map, `evictionHard[memory.available]`. */
   origin(path: string): Origin | undefined;
-  /** Mistakes in the local files that the kubelet forgives, and warnings about the overlay. */
+  /** Mistakes in the local files that the kubelet ignores, and warnings about the overlay. */
   findings: Finding[];
 }
 

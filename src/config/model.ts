@@ -42,7 +42,7 @@ export type Positions = ReadonlyMap<string, Position>;
 export interface Finding {
   /** `note`: worth knowing, and often meant. */
   severity: 'error' | 'warning' | 'note';
-  /** `kubelet`: the kubelet says this itself. `relet`: the kubelet would not say it before it is too late. */
+  /** `kubelet`: the kubelet reports this itself. `relet`: the kubelet does not report it, or only when it is too late. */
   source: 'kubelet' | 'relet';
   /** Dotted path; `` for the document as a whole, `--name` for a flag. */
   path: string;
@@ -69,7 +69,7 @@ export interface Overlay {
 
 /** Known facts of the host that a config is for. Every part may be unknown; an unknown part settles nothing. */
 export interface Host {
-  /** Linux unless said otherwise. */
+  /** Default: Linux. */
   os?: 'linux' | 'windows';
   cgroupVersion?: 1 | 2;
   cpus?: number;

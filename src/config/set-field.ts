@@ -10,7 +10,7 @@ import { type KubeletConfig, knownMinor, type Minor } from './model.js';
 import { type ScalarShape, type Shape, type StructShape, shapeOf } from './shape.js';
 import { deeper, nearest } from './suggest.js';
 
-/** The words make no sense for this kubelet; the message says what would. */
+/** The words cannot be applied to this kubelet; the message has the remedy. */
 export class FieldWordError extends Error {
   override readonly name = 'FieldWordError';
 }

@@ -124,7 +124,7 @@ function watchOthers<T extends KubeObject>(
   };
 }
 
-/** Once, for a command. `forbidden`: resources that this person may not list; where nothing serves them, nobody claims. */
+/** Once, for a command. `forbidden`: resources that this person may not list; a resource that is not served has no claims. */
 export async function readClaims(
   client: KubeClient,
   { signal }: CallOptions = {},

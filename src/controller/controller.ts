@@ -175,7 +175,7 @@ class Controller {
     for (const { metadata } of this.#view.nodeConfigs.values()) this.#nodeConfigChanged(metadata.name);
     for (const informer of this.#view.configMaps.values())
       for (const { metadata } of informer.values()) this.#addGrant(`${metadata.namespace}/${metadata.name}`);
-    // Grants of earlier leaders may have become void while nobody led.
+    // Grants of earlier leaders may have become void while there was no leader.
     for (const informer of this.#view.bindings.values())
       for (const { metadata } of informer.values()) {
         const configMap = grantedConfigMap(metadata.name);

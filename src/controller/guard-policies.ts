@@ -158,7 +158,7 @@ export const guardPolicies: readonly GuardPolicy[] = [
     ],
   },
   {
-    // Nobody is exempt: cluster-admin is named too, and the controller may only remove what people wrote.
+    // Applies to all users: cluster-admin is named too, and the controller may only remove requests of people.
     name: 'relet-who-steers',
     rules: [nodeConfigRule('nodeconfigsets/status', ['UPDATE'])],
     matchConditions: [{ name: 'steered', expression: 'has(object.status) && has(object.status.rollout)' }],

@@ -202,7 +202,7 @@ export interface SetFailure {
   node: string;
   reason: string;
   message: string;
-  /** The line in which the kubelet itself says why; empty: none is known. */
+  /** The kubelet's own error line; empty if unknown. */
   line: string;
 }
 
@@ -469,7 +469,7 @@ export interface Timeline {
 /** The answer of `relet rollout plan -o json`, and the command that gives it. */
 export interface PlanAnswer {
   command: string;
-  /** Absent where it could not run; `problem` says why. */
+  /** Absent if it could not run; `problem` has the reason. */
   plan?: RolloutPlan;
   problem?: string;
 }

@@ -23,7 +23,7 @@ import { readConfigz, readWritten } from './config-text.js';
 import type { ConfigReferences, ConfiguredNode } from './configured-node.js';
 import { documentOf, writtenLocally } from './payload.js';
 
-/** The newest known where the node does not say. */
+/** Default: the newest known minor, if the node does not report its version. */
 export function minorOf({ kubeletVersion }: Pick<ConfiguredNode, 'kubeletVersion'>): Minor {
   return parseMinor(kubeletVersion) ?? newestMinor;
 }
@@ -140,7 +140,7 @@ function documents({
 }
 
 async function readAssigned(payload: (ref: ConfigRef) => Promise<Payload>, node: ConfiguredNode): Promise<Assigned> {
-  // Nobody has written the spec of an unset NodeConfig: the node keeps what it was assigned before.
+  // The spec of an unset NodeConfig was never written: the node keeps its previous assignment.
   const ref = refOf(node.unset ? node.status.assigned : node.configSource);
   if (ref === undefined) return { ref, text: undefined };
   try {

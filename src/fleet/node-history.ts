@@ -68,7 +68,7 @@ export interface Named {
   verified?: boolean | undefined;
 }
 
-/** `ann`, or `ann (unverified)`; empty where nobody is named. */
+/** `ann`, or `ann (unverified)`; empty without an author. */
 export function whoText({ by = '', verified = false }: Named): string {
   if (by === '') return '';
   return verified ? oneLine(by) : `${oneLine(by)} (unverified)`;

@@ -13,7 +13,7 @@ export interface NodeUpgrade extends UpgradeResult {
   knowsFlags: boolean;
 }
 
-/** A string says why it cannot be checked. */
+/** Returns a string, the reason, if it cannot be checked. */
 export function upgradeOf(
   { assigned, local, localFiles, flags, node }: NodeConfigs,
   { from, to, host }: { from: Minor; to: Minor; host?: Host | undefined },

@@ -65,7 +65,7 @@ export function overlaySentence({ config, unset }: Overlay): string {
   return parts.join('; ') || 'sets nothing';
 }
 
-/** A field, and what is said about it. Without a value: no longer anything, so that the local config counts. */
+/** A field and its new value. Without a value, the field is removed, so that the local config counts. */
 export interface FieldStatement extends FieldSetting {
   /** The kubelet's default, also where the local config sets the field. */
   unset?: true;

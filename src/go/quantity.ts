@@ -44,7 +44,7 @@ export function parseQuantity(text: string): Quantity | undefined {
   return { nano: sign === '-' ? -nano : nano, format: scale.format };
 }
 
-/** The quantity, or what Kubernetes says of text that is none. */
+/** Returns the quantity, or the error of Kubernetes for an invalid text. */
 export function readQuantity(text: string): Quantity | string {
   return quantityProblem(text) ?? parseQuantity(text)!;
 }

@@ -255,7 +255,7 @@ export class TimeoutError extends Error {
 }
 
 export interface Deadline {
-  /** Made when it is first read: most work ends long before, and asks nobody to stop. */
+  /** Created on first use: most work ends before any signal is needed. */
   readonly signal: AbortSignal;
   /** The work is to end before its time, for this reason. */
   end(reason: Error): void;

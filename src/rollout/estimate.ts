@@ -31,7 +31,7 @@ export interface Pace {
   trialMs: number;
 }
 
-/** How long a trial takes where nobody reports it: the default of agents. */
+/** Duration of a trial if no agent reports it: the agents' default. */
 export const usualTrialMs = 600_000;
 
 /** The longest trial of these nodes, as their agents report it; undefined where none does. */

@@ -50,7 +50,7 @@ export interface SetNode {
   isControlPlane: boolean;
   /** Has the label relet.dev/update with the name of the set. */
   isPicked: boolean;
-  /** Why the set does not touch it, whatever its state. */
+  /** Why the set does not change the node in any state. */
   blocked?: Exclusion;
   /** Why it does not get one revision. It may get others. */
   refused?: Refusal;

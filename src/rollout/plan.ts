@@ -300,7 +300,7 @@ function catchUp({ set, state, rules, nowMs }: PlanInput, seen: Survey): Step {
   const todo = todoOf(seen, rules, nowMs).filter(({ node }) => isOpen || node.claim === undefined);
   const names = pick(todo, seen, { inTrial: true, room: todo.length });
   const { revision, source } = updateOf(state)!;
-  // A node that fails long after it was updated stops nobody; one that was caught up with does.
+  // A failure long after a node's update stops nothing; that of a node that was caught up (wave 0) does.
   const failed = seen.failed.filter(({ node }) => node.claim?.wave === 0);
   if (failed.length > seen.allowed.failed)
     return stalled('halted', sentences.halted(set, { ...seen, failed, failedBefore: [] }));

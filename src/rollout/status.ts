@@ -26,7 +26,7 @@ export function statusOf(
   const { state, survey, waves, progress, waiting } = plan;
   const count = (phase: Phase) => [...survey.phases.values()].filter((one) => one === phase).length;
   const { unavailable, inTrial, failed, excluded, allowed } = survey;
-  // A revision that was taken back has failed on nobody who is without it; its entry in `revisions` keeps the names.
+  // Nodes that no longer have a rejected revision do not count as failed; its entry in `revisions` keeps their names.
   const failedBefore = isRejected(state) ? [] : survey.failedBefore;
   const names = (nodes: { name: string }[]) => nodes.slice(0, mostNames).map(({ name }) => name);
   const budget = (limit: number, nodes: { name: string }[]) => ({

@@ -127,7 +127,7 @@ const times = new Map<string, number>();
 
 /**
  * When it was assigned, or later: when it stopped being settled again, and, where it is on trial, when that should be over. A time that
- * is more than a day ahead is not believed, nor is a trial of more than a day.
+ * is more than a day ahead is ignored, and so is a trial of more than a day.
  */
 export function lastSignMs({ claim, state, trialEndsAtMs = 0, unsettledSinceMs = 0 }: SetNode, nowMs: number): number {
   const assignedMs = claim === undefined ? 0 : timeOf(claim.at);
@@ -155,7 +155,7 @@ export function exclusionOf(node: SetNode): Exclusion | undefined {
   return undefined;
 }
 
-/** A revision that was rejected is for nobody. */
+/** A rejected revision is assigned to no node. */
 function refusalOf({ refused }: SetNode, isRejected: boolean): Exclusion | undefined {
   return refused === undefined || isRejected ? undefined : { reason: refused.reason, message: refused.message };
 }

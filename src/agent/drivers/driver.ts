@@ -119,7 +119,7 @@ export interface Port {
   port: number;
 }
 
-/** The kubelet with the processes it started; another process, described for people; or nobody, as far as can be seen. */
+/** Owner of a port: the kubelet or a process that it started; another process, described for people; or nobody visible. */
 export type PortOwner = 'kubelet' | 'nobody' | { other: string };
 
 /** As a shell reports it: 128 and the signal's number when it was killed, 127 when it could not be started. */

@@ -4,7 +4,7 @@ import type { RunCommand } from './command.js';
 
 const timeoutMs = 2000;
 
-/** A complaint with its remedy, or undefined when all is well or nothing can be known. */
+/** Returns the problem with its remedy; undefined if there is none, or if it cannot be determined. */
 export async function restartComplaint(run: RunCommand, cgroup = ownCgroup()): Promise<string | undefined> {
   const unit = serviceIn(cgroup);
   if (unit === undefined) return undefined;

@@ -53,7 +53,7 @@ export function unsignedAccepted(text: string): EventText {
   return { type: 'Warning', reason: 'KubeletConfigUnsignedAccepted', message };
 }
 
-/** The key is said too: two configs may be in one ConfigMap. */
+/** With the key, since two configs may be in one ConfigMap. */
 function withKey(ref: ExactRef | undefined): string {
   return ref === undefined
     ? formatRef(ref, 'log')

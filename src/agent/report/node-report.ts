@@ -1,5 +1,5 @@
 /**
- * Computes the report from what runs and what is recorded. `active` is the config whose kubelet has answered and lives; while
+ * Computes the report from what runs and what is recorded. `active` is the config whose kubelet has answered and runs; while
  * none does, it stays the one that was active last, and so does the error, as long as it is about the assigned config.
  *
  *   kubelet                         active   error
@@ -100,7 +100,7 @@ export class NodeReport {
     reporter.update({ localConfig: shownLocalConfig(documents.localFiles()), kubeletFlags: commandLine.shown });
   }
 
-  /** From now on the report is true, whatever runs. */
+  /** The report is valid from now on, also if no kubelet runs. */
   publish(): void {
     this.#options.reporter.publish();
   }

@@ -29,7 +29,7 @@ export interface Report {
   rejectedPods?: RejectedPods;
   /** State of the trial, if one is running. */
   trial?: TrialState;
-  /** Fields that flags set, whatever a config says. */
+  /** Fields that flags set: a config cannot change them. */
   pinnedByFlags?: string[];
   /** Configs changed in quick succession, so the kubelet is restarted with the newest one only at this time. */
   restartDelayedUntil?: string;

@@ -71,7 +71,7 @@ export class Reporter {
     };
   }
 
-  /** Also while it is not known to be true. */
+  /** The newest report, even if it is not complete yet. */
   get latest(): Report {
     return this.#report;
   }
@@ -102,7 +102,7 @@ export class Reporter {
     if (this.#known) this.#publish();
   }
 
-  /** From now on the report is true and may be written. */
+  /** The report is complete and may be written from now on. */
   publish(): void {
     if (this.#known) return;
     this.#known = true;

@@ -24,7 +24,7 @@ export function adopt({ dir, state, files, log }: AdoptOptions): void {
   const assigned = theirs(from, 'assigned');
   for (const source of [assigned, lastKnownGood]) if (source) copyCheckpoint(from, source, state);
   state.setLastKnownGood(lastKnownGood);
-  // Last, since its presence says that the adoption is complete.
+  // Written last: its presence marks a complete adoption.
   state.assign(assigned);
   log.info('adopted checkpoints of a kubelet', {
     assigned: formatRef(assigned, 'log'),

@@ -15,7 +15,7 @@ export interface ConfigFiles {
   files: Map<string, Uint8Array>;
   /** The annotations that have an effect or belong to the signature. */
   annotations: Record<string, string>;
-  /** Keys that live in binaryData, which is not unpacked; remembered to explain a missing key. */
+  /** Keys of binaryData, which is not unpacked; recorded to explain a missing key. */
   binaryKeys: string[];
   /** SHA-256 of their bytes. Absent where there are none, and in records of an earlier relet. */
   binaryDigests?: Record<string, string>;

@@ -7,7 +7,7 @@ import { createDir, type Files, realFiles, replaceFile, temporaryPrefix } from '
 
 /** Records that name checkpoints. */
 const named = ['last-known-good', 'assigned'];
-/** Says that the copy is complete, and from where. */
+/** File that marks a complete copy; its content is the source directory. */
 const marker = 'copied-from';
 /** Records that belong to one process or directory, or are found out again. */
 const notCopied = ['lock', 'child', 'request', 'kubelet', 'validated', marker];

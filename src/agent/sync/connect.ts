@@ -114,7 +114,7 @@ export class NodeConnection {
     }
   }
 
-  /** True when the client certificate is past its end; then a kubelet exits, whatever its config says. */
+  /** True when the client certificate has expired: then a kubelet exits with any config. */
   async certificateExpired(): Promise<boolean> {
     const certificate = await this.#certificate().catch(() => undefined);
     return certificate !== undefined && Date.parse(certificate.validTo) < this.#options.clock.now();

@@ -363,7 +363,7 @@ function instructionParts(object: NodeConfig | undefined) {
 
 const observeText = (object: NodeConfig | undefined) => object?.metadata.annotations?.[observeAnnotation];
 
-/** Whether the controller says that the node may read what it is assigned. */
+/** Whether the controller has granted the node its assigned ConfigMap. */
 function grantOf(object: NodeConfig | undefined) {
   const granted = object?.status?.conditions?.find(({ type }) => type === 'Granted');
   if (granted === undefined) return undefined;

@@ -107,7 +107,7 @@ export class NodeReference implements Reference {
   }
 }
 
-/** Undefined when the Node says all of it already. */
+/** Returns undefined if the Node has all of it already. */
 export function statusPatch(
   node: Node,
   report: Report,

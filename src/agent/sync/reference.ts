@@ -56,7 +56,7 @@ export interface Reference {
   read(signal: AbortSignal): Promise<Instruction>;
   /** The instruction that the watch has delivered last; undefined where that is not known. */
   newest?(): Instruction | undefined;
-  /** Makes the object's status say this; does nothing when it does already. Throws when the API did not take it, and is false when there is no such object yet. */
+  /** Writes the report to the status, if it differs. Throws if the API rejects it. Returns false if the object does not exist yet. */
   write(report: Report, signal: AbortSignal): Promise<boolean>;
 }
 
@@ -76,7 +76,7 @@ export interface ChosenReferenceOptions {
   references: Record<ReferenceKind, Reference>;
   /** Whether the API serves NodeConfigs. Throws when it gave no answer. */
   served(signal: AbortSignal): Promise<boolean>;
-  /** Remembers across restarts that a NodeConfig was followed. */
+  /** Record that a NodeConfig was followed, across restarts. */
   followed(): { read(): FollowedReference | undefined; write(record: FollowedReference): void; remove(): void };
   /** Waits before a retry, and until the server can be reached. */
   waitBeforeRetry(ms: number, signal: AbortSignal): Promise<void>;

@@ -8,7 +8,7 @@ import type { NodeState } from '../state/node-state.js';
 export interface Circumstances {
   /** relet itself was asked to stop, or the machine goes down. */
   stopping: boolean;
-  /** The node's client certificate is past its end: the kubelet then exits whatever its config says. */
+  /** The node's client certificate has expired: then a kubelet exits with any config. */
   certificateExpired: boolean;
 }
 

@@ -205,7 +205,7 @@ function renewedSince(lease: KubeObject | undefined, startedAt: number): boolean
   return (Date.parse(renewTime ?? '') || 0) >= startedAt;
 }
 
-/** A kubelet opens its ports within milliseconds of each other. After that, a port that nobody has proves nothing. */
+/** A kubelet opens its ports within milliseconds of each other. After that, a free port proves nothing. */
 export const patienceMs = 1000;
 /** To find the owner of a port, every process is looked at. */
 const checkAgainMs = 5000;

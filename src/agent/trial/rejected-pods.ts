@@ -51,7 +51,7 @@ export const rejectedUids = (pods: KubeObject[]): Set<string> =>
   new Set(pods.filter(isRejected).map(({ metadata }) => metadata.uid ?? ''));
 
 export interface Since {
-  /** Rejected before the restart; undefined where nobody could be asked. */
+  /** Rejected before the restart; undefined if the API did not answer. */
   before: ReadonlySet<string> | undefined;
   /** Wall clock. */
   startedAt: number;

@@ -61,10 +61,10 @@ export const defaultTrialLimits: TrialLimits = { durationMs: 600_000, healthDead
 
 /** One check of the running kubelet. */
 export interface Health {
-  /** /healthz said ok; without a healthz port, the Lease was renewed after the start. */
+  /** /healthz returned ok; without a healthz port, the Lease was renewed after the start. */
   alive: boolean;
   apiAnswers: boolean;
-  /** The Node is Ready with a sign of life later than the start; only the API can say. */
+  /** The Node is Ready with a heartbeat after the start; known only from the API. */
   readyAgain: boolean;
   /** A port of the kubelet's that another process has: who answers there is not the kubelet. */
   taken?: { port: number; by: string };
@@ -82,7 +82,7 @@ export function beginOrResume(
   // Crashes count on: the kubelet runs with the same bytes.
   if (recorded.source !== undefined && !sameConfig(recorded.source, fresh.source, 'version'))
     return { ...recorded, source: fresh.source, healthyMs: 0 };
-  // When a retry was decided, nobody had looked at the node yet.
+  // A retry is recorded without a baseline: that of its first start counts.
   const { source } = fresh;
   return recorded.isRetry && recorded.healthyMs === 0
     ? { ...recorded, source, before: fresh.before }

@@ -10,7 +10,7 @@ import { quietly } from '../../proc.js';
 import type { HostFile } from '../documents.js';
 import { embeddedDropIn } from '../embedded-drop-in.js';
 
-/** In the order in which they apply. Missing files are left out: the kubelet says so itself. */
+/** In the order in which they apply. Missing files are left out: the kubelet itself reports them. */
 export function localFiles(flags: CommandLine, initConfigDir: string | undefined): HostFile[] {
   const config = localFileOf(flags, initConfigDir);
   const dropIns = flags.get('config-dir')?.at(-1);

@@ -134,7 +134,7 @@ export interface KubeletProbe {
   run(args: string[], timeoutMs: number): Promise<{ code: number | null; output: string; timedOut: boolean }>;
   /** Why there is no kubelet to ask. */
   none?: string | undefined;
-  /** Another one for each probe; nobody who writes a config can know it. */
+  /** A new one for each probe, so that the author of a config cannot know it. */
   uuid(): string;
 }
 

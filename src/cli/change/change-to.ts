@@ -106,7 +106,7 @@ function withDrain(plan: Plan, policy: ChangeVerbOptions['drain'] = 'Never'): Pl
   return { ...plan, isDrained: true, owed, notes: [...plan.notes, 'it is drained before the change.'] };
 }
 
-/** A set keeps its nodes on one config, so that a change of one of them alone has to be meant. One that was taken is nobody's. */
+/** Throws for nodes of a set: changing one of them alone needs --take-from-set. A node that was taken belongs to no set. */
 export function refuseMembers(nodes: readonly ConfiguredNode[]): void {
   const bySet = new Map<string, string[]>();
   for (const node of nodes) {
@@ -250,7 +250,7 @@ function refuseUnaccepted(plans: Plan[], accepted: string[] | undefined, isRetur
     );
 }
 
-/** Only a person at a terminal can answer; a script uses --yes. Throws where nobody can be asked. */
+/** Asks for confirmation on a terminal; a script uses --yes. Throws if there is no terminal. */
 export async function confirm(session: Session, question: string, yes: boolean | undefined): Promise<boolean> {
   if (yes === true) return true;
   if (process.stdin.isTTY !== true || session.terminal.width === undefined || !isTerminal())

@@ -133,7 +133,7 @@ export type Target =
   | { kind: 'new'; text: string }
   | { kind: 'stored'; source: NodeConfigSource; text: string; configMap?: ConfigMap };
 
-/** No text: nothing is left to say, which is the local config. */
+/** No text: an overlay without fields, which is the local config. */
 export const newTarget = (text: string | undefined): Target =>
   text === undefined ? { kind: 'local' } : { kind: 'new', text };
 

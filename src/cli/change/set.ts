@@ -88,7 +88,7 @@ function nothingToDrop({ node, minor, assigned }: NodeNow, statements: FieldStat
   return `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not in its overlay, nothing to change`;
 }
 
-/** `FIELD-` takes back what the overlay says; what the local config sets, it leaves. */
+/** `FIELD-` removes the field from the overlay. A value in the local config stays. */
 function notesOnLocal({ local, minor }: NodeNow, statements: FieldStatement[]): string[] {
   return statements
     .filter(

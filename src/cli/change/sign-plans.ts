@@ -47,7 +47,7 @@ function factsFor(plans: readonly Plan[]): SigningFacts {
   return { pools, ...(serials.length > 0 && { replaced: Math.min(...serials) }) };
 }
 
-/** With the signatures that the stored one has, if its statement says the same. */
+/** Keeps the signatures of the stored ConfigMap if its statement is the same. */
 export async function signConfigMap(
   session: Pick<Session, 'client' | 'signal'>,
   configMap: ConfigMap,

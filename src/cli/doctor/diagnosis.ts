@@ -1,7 +1,7 @@
 /** One finding of `relet doctor`. */
 
 export interface Diagnosis {
-  /** `unknown`: it could not be looked at, and that is said too. */
+  /** `unknown`: the check could not be made, which is reported too. */
   level: 'ok' | 'warning' | 'error' | 'unknown';
   what: string;
   remedy?: string;

@@ -168,7 +168,7 @@ export function rowColumns({
   ];
 }
 
-/** Red where the node does not do what was asked of it, yellow where it has not yet, or nobody knows. */
+/** Red: the node does not run its assigned config. Yellow: not yet, or unknown. */
 export function paintState(text: string, paint: Paint): string {
   if (/^(rejected|rolled back)/.test(text)) return paint.red(text);
   return /^(waiting|trial|held|outdated|no agent|silent)/.test(text) ? paint.yellow(text) : paint.green(text);

@@ -41,7 +41,7 @@ export async function detachHost(names: string[], { unit, all, selector }: Detac
       throw new CannotRun(
         `the kubelet of ${unit} does not run with its local config, so it keeps the one that it has; correct the local config and try again`,
       );
-    // Nobody needs the records any more. In a pod the directory itself is a mount.
+    // The records are no longer needed. In a pod the directory itself is a mount.
     for (const name of quietly(() => readdirSync(dir)) ?? []) rmSync(join(dir, name), { recursive: true, force: true });
     quietly(() => rmSync(dir, { recursive: true }));
   }

@@ -101,7 +101,7 @@ function writeSet(
       const present = await findSet(session, name);
       const config = await configFor(session, present);
       const unsigned = manifest(name, present, config, options);
-      // Before the preview, which shows what hosts would say of the signature.
+      // Before the preview, which shows whether hosts would accept the signature.
       const set = options.sign === undefined ? unsigned : await withSignature(session, unsigned, present, options.sign);
       const { terminal } = session;
       const found = await planSet(session, set);

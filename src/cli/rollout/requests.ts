@@ -48,7 +48,7 @@ export const approve = (word: string, options: ApproveOptions): Promise<void> =>
       await patchRollout(session, name, { approve: approval }, { dryRun });
     };
     let next = untilNextStop(set, wave);
-    // With --yes nobody waits for a preview.
+    // With --yes there is no preview.
     if (isDryRun(options) || options.yes !== true) {
       const approval = await readApproval(session, { set, revision, wave });
       next = approval.next;

@@ -11,7 +11,7 @@ import { type Signed, splitSignatures } from './statement.js';
 export const statementFile = (file: string): string => `${file}.statement`;
 export const signatureFile = (file: string): string => `${statementFile(file)}.sig`;
 
-/** Undefined where nobody has signed it, or prepared that. */
+/** Undefined if the file has no statement. */
 export function readSigned(file: string): Signed | undefined {
   const statement = textOf(statementFile(file));
   if (statement === undefined) return undefined;

@@ -81,7 +81,7 @@ export async function sign(
   return { ...result, ...listed([...others, added]) };
 }
 
-/** The one that is there, where it says the same of the same bytes. */
+/** Returns the existing statement if it has the same content for the same bytes. */
 function statementFor(
   { data, binaryData }: ToSign,
   before: Statement | undefined,

@@ -16,7 +16,7 @@ export interface Column<T> {
   cell(row: T): string;
   /** May be cut to fit a terminal: at its end, in its middle, or at its start where the end is what differs (hashes). */
   gives?: 'end' | 'middle' | 'start';
-  /** Says it in fewer letters, where the cell would be cut. */
+  /** A shorter text, used if the cell would be cut. */
   brief?(row: T): string | undefined;
   /** The fewest letters that it is cut to. */
   least?: number;

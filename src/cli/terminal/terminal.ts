@@ -10,7 +10,7 @@ import { oneLine, visible } from '../../visible-text.js';
 export interface Terminal {
   /** Width at which text is wrapped. */
   columns: number;
-  /** The whole width; undefined when nobody looks. */
+  /** Width of the terminal; undefined if the output is not a terminal. */
   width: number | undefined;
   paint: Paint;
   print(text: string): void;

@@ -108,7 +108,7 @@ async function up(flags: UpFlags, kubeletArgs: string[]): Promise<void> {
   }
 }
 
-/** A full disk, a directory without write permission: not a bug of ours, and the message says what and where. */
+/** A full disk, a directory without write permission: not a bug of relet, and the message has the path. */
 function machineTrouble(error: unknown): unknown {
   const messages: string[] = [];
   for (let at = error; at instanceof Error; at = at.cause) {

@@ -47,7 +47,7 @@ function forecastRoot(outlook: Outlook): void {
 
 /**
  * The limit over all pods is what no reservation holds back; the eviction threshold is not a part of it. CPU is not limited: the kubelet
- * sets a weight, which counts only while others want the CPU too. Nor is podPidsLimit looked at: it applies to new pods only.
+ * sets a weight, which counts only under contention. podPidsLimit is not checked either: it applies to new pods only.
  */
 function forecastPods(outlook: Outlook): void {
   const { view } = outlook;

@@ -120,7 +120,7 @@ function forecastChoices(outlook: Outlook): void {
     );
 }
 
-/** Only flags can set the burst to zero: a zero in the document is read as the default. A kubelet without an API does not mind. */
+/** Only flags can set the burst to zero: a zero in the document is read as the default. A kubelet without an API server accepts it. */
 function forecastClient(outlook: Outlook): void {
   const { view } = outlook;
   if (view.minor < 16 || view.number('kubeAPIQPS') <= 0 || view.number('kubeAPIBurst') !== 0) return;

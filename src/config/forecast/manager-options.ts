@@ -10,7 +10,7 @@ export interface Option {
   kind: 'bool' | 'numa-count';
 }
 
-/** Options that do not exist, are behind a gate that is off, or have a value nobody can read. */
+/** Reports options that do not exist, are behind a gate that is off, or have an invalid value. */
 export function forecastOptions(outlook: Outlook, field: string, known: Record<string, Option>, gates: string): void {
   const { view } = outlook;
   for (const [name, value] of Object.entries(view.map(field))) {

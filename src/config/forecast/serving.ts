@@ -20,7 +20,7 @@ export function forecastServing(outlook: Outlook): void {
 const required = ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256', 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256'];
 const isApproved = (suite: string) => /^TLS_(ECDHE_\w+_WITH_)?(AES_\d+_GCM|CHACHA20)_/.test(suite);
 
-/** Go's HTTP/2 server refuses a list without what the protocol requires; since Go 1.17 it no longer minds under TLS 1.3. */
+/** Go's HTTP/2 server rejects a list without the cipher suite that the protocol requires; since Go 1.17 not with TLS 1.3. */
 function forecastCiphers(outlook: Outlook): void {
   const { view } = outlook;
   const suites = view.list('tlsCipherSuites').map(String);

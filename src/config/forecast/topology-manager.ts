@@ -42,6 +42,6 @@ function forecastTopologyOptions(outlook: Outlook, policy: string): void {
       });
     return;
   }
-  // Since 1.28 nobody looks at them under the policy none.
+  // Since 1.28 the kubelet ignores them with the policy none.
   if (policy !== 'none' || view.minor <= 27) forecastOptions(outlook, field, topologyOptions, 'TopologyManager');
 }

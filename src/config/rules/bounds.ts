@@ -1,4 +1,4 @@
-/** Numbers that must lie between two bounds, and how the kubelet says so: a table, since only names and bounds differ. */
+/** Range checks of numeric fields with the kubelet's messages: a table, since only names and bounds differ. */
 import type { ConfigView } from './config-view.js';
 
 interface Bound {

@@ -187,7 +187,7 @@ function Connection() {
 type Old = Extract<State, { why: string }>;
 const isOld = (state: State): state is Old => 'why' in state;
 
-/** Old data looks like new data, so the page says which it is, and since when. */
+/** Shows whether the data is live, and if not, since when. */
 function StaleBanner() {
   const state = connection.value;
   if (!isOld(state)) return null;

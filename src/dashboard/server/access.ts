@@ -36,7 +36,7 @@ interface Question extends ResourceType {
   namespace?: string;
 }
 
-/** `readOnly`: nothing that changes something is allowed, whatever RBAC says. */
+/** `readOnly`: no change is allowed, even if RBAC allows it. */
 export async function readAccess(
   client: KubeClient,
   { mode, readOnly, signal }: { mode: 'NodeConfig' | 'Node'; readOnly: boolean; signal: AbortSignal },

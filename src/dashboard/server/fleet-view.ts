@@ -45,7 +45,7 @@ export interface Staleness {
 const lingerMs = 30_000;
 const patienceMs = 30_000;
 const renewRowsMs = 60_000;
-/** `server`: it answers nobody. */
+/** `server`: the API server answers no request. */
 type Source = 'fleet' | 'sets' | 'server';
 
 export class FleetView {

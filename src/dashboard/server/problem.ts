@@ -26,7 +26,7 @@ export const badRequest = (message: string, remedy?: string): RequestProblem =>
 /** A node, a set or a person chose the words of an error, so they are bounded. */
 const longestMessage = 2000;
 
-/** Undefined for an error that nobody expected: a bug, which is logged. */
+/** Undefined for an unexpected error: a bug, which is logged. */
 export function problemOf(error: unknown): { status: number; problem: Problem } | undefined {
   if (error instanceof RequestProblem) return { status: error.status, problem: error.problem };
   if (!(error instanceof Error)) return undefined;

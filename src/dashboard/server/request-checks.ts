@@ -92,6 +92,6 @@ export function sessionCookie(value: string, { name, basePath, isSecure }: Cooki
   return parts.join('; ');
 }
 
-/** Over TLS here, or at a proxy in front. A person who lies about it harms only their own cookie. */
+/** Over TLS here, or at a proxy in front. A client that forges the header affects only its own cookie. */
 export const isSecure = (headers: IncomingHttpHeaders, isTls: boolean): boolean =>
   isTls || headers['x-forwarded-proto'] === 'https';

@@ -42,7 +42,7 @@ export interface DashboardOptions {
   readOnly: boolean;
   /** Names in the Host header that are allowed; none: any, but on loopback only its own names. */
   allowedHosts: readonly string[];
-  /** A header with the person's bearer token, believed only from `trustedProxies`. */
+  /** Header with the user's bearer token, accepted only from `trustedProxies`. */
   proxyHeader?: string;
   trustedProxies: BlockList;
   /** Directory of the built page. */

@@ -12,7 +12,7 @@ interface Counted {
   usedMs: number;
 }
 
-/** The sessions that end when `added` begins. One that nobody looks at ends before one with an open tab, a login without rights before any other. */
+/** Sessions that end when `added` begins: first logins without permissions, then sessions without an open tab, then the others. */
 export function sessionsToEnd<T extends Counted>(present: readonly T[], added: T): { session: T; why: Problem }[] {
   const own = present.filter(({ owner }) => owner === added.owner);
   const ofPerson = own.toSorted(byAge).slice(0, Math.max(0, own.length - mostOfPerson + 1));

@@ -35,7 +35,7 @@ export class Cursor {
     this.column += count;
   }
 
-  /** Moves over the line break here and says what it counts as: LS and PS stay, all others are \n. */
+  /** Moves past the line break here and returns its normalized form: LS and PS stay, all others are \n. */
   readBreak(): string {
     const code = this.code();
     this.index += code === CR && this.code(1) === LF ? 2 : 1;

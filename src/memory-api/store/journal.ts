@@ -28,7 +28,7 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-/** Keeps nothing: for tests and for servers that need not survive. */
+/** A journal that keeps nothing, for tests and servers without persistent data. */
 export function memoryJournal(): Journal {
   return { load: () => [], async append() {}, shrink() {}, async close() {} };
 }

@@ -22,7 +22,7 @@ export interface WriteContext {
   tracksManagers?: boolean;
 }
 
-/** How errors name the resource: by what the request said, as Kubernetes does. */
+/** Name of the resource in errors, as in the request, like in Kubernetes. */
 export function about({ info }: VerbRequest): { group: string; resource: string } {
   return { group: info.apiGroup, resource: info.resource };
 }

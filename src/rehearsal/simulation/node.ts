@@ -86,7 +86,7 @@ export class SimulatedNode {
   /** Power of the machine: its kubelet posts nothing once it is gone. */
   #power = new Fence();
   agent = new Fence();
-  /** The kubelet answers nobody. */
+  /** The kubelet answers no health check. */
   isHanging = false;
   #starts = 0;
   #boots = 0;

@@ -32,7 +32,7 @@ export const maintenanceConditions: readonly string[] = [
 ];
 export const ownMaintenanceReason = 'KubeletConfigChange';
 
-/** Claimant, in words, from the Node alone; undefined: nobody. */
+/** The claimant as text, from the Node alone; undefined if there is none. */
 export function claimantOf({ spec, status }: ClaimedNode): string | undefined {
   for (const { key } of spec?.taints ?? []) {
     const isOfClusterApi = key.startsWith(clusterApiPrefix);

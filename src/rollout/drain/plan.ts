@@ -20,7 +20,7 @@ import type { DrainPod, PodAction } from './pods.js';
 /** A node whose drain failed is tried again after so long, unless the strategy halts. */
 export const retryDrainMs = 30 * 60_000;
 
-/** The node is being drained for this very batch: a mark from before it is not believed. */
+/** The node is being drained for this batch. A mark from before the batch is ignored. */
 export const isDrainedFor = (mark: DrainMark | undefined, { revision, at }: Pick<Intent, 'revision' | 'at'>): boolean =>
   mark?.state === 'Draining' && mark.revision === revision && Date.parse(mark.at) >= Date.parse(at);
 

@@ -16,7 +16,7 @@ export interface AgentLock {
 
 const attempts = 5;
 
-/** Rejects when another agent lives. */
+/** Rejects if another agent runs. */
 export async function takeAgentLock(path: string): Promise<AgentLock> {
   makeDirectory(dirname(path));
   for (let attempt = 0; attempt < attempts; attempt++) {

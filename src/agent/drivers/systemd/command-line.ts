@@ -26,7 +26,7 @@ const commandTimeoutMs = 10_000;
 export class ByCommandLine implements Delivery {
   readonly #options: UnitHostOptions;
   readonly #layout: HostLayout;
-  /** Command of the main process: it does not change while that lives. */
+  /** Command of the main process, which does not change during its lifetime. */
   #running: { process: string; words: string[] } | undefined;
   hasConfigDir = false;
 
@@ -132,7 +132,7 @@ export class ByCommandLine implements Delivery {
     });
   }
 
-  /** Checks that systemd has loaded what was written: a file that nobody saw may have overruled it. */
+  /** Checks that systemd has loaded what was written: an unknown file may override it. */
   async #verify(kind: DropInKind | undefined, config: string): Promise<void> {
     const { dropIn } = this.#layout;
     const { dropInPaths, execStart } = await this.#options.systemd.unit(this.#layout.unit);

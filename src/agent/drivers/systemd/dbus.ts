@@ -27,7 +27,7 @@ export class CallFailed extends Error {
 
 export interface DBusOptions {
   path: string;
-  /** A bus wants to be greeted, and gives no signals that were not asked for. */
+  /** A bus requires Hello, and sends only signals that were subscribed to. */
   isBus: boolean;
   /** Rules for the signals to receive from a bus. */
   matches?: string[];

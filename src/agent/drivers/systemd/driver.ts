@@ -130,7 +130,7 @@ export class SystemdDriver implements KubeletDriver {
     return this.#options.fingerprint?.(this.#options.command[0]!) ?? this.#fingerprint;
   }
 
-  /** Whatever runs is adopted by the first start. */
+  /** The first start adopts a running kubelet. */
   async recover(): Promise<void> {}
 
   start(config: StartedConfig, onRunning?: () => void): Promise<Exit> {

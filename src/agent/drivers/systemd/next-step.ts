@@ -3,7 +3,7 @@
  * then looks again.
  *
  *     runs it                          ► adopt
- *     stopped, masked, overridden      ► wait: never fought
+ *     stopped, masked, overridden      ► wait: left alone
  *     it is kept, a trial is there     ► roll back
  *     the next start would run it      ► restart
  *     otherwise                        ► switch: a trial

@@ -1,4 +1,4 @@
-/** The configs of the fleet: who uses which, and which nobody uses. Two of them can be compared. */
+/** The configs of the fleet: which nodes and sets use each, and which are unused. Two of them can be compared. */
 import { useState } from 'preact/hooks';
 import type { ConfigSummary } from '../../wire.js';
 import { Age } from '../parts/age.js';

@@ -29,7 +29,7 @@ export interface Attention {
   nodes: NodeGroup[];
   /** Reasons of nodes in trouble beyond those in `nodes`. */
   moreReasons: number;
-  /** Nodes that nobody has to look at now, and that are not on target either. */
+  /** Nodes that need no attention now and are not on target either. */
   others: { state: OverallState; count: number }[];
   /** The rollout that ended last; undefined: none is known. */
   lastEnd: { set: string; at: number } | undefined;

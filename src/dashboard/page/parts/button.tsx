@@ -7,7 +7,7 @@ type Kind = 'plain' | 'primary' | 'danger' | 'quiet';
 interface ButtonProps extends Omit<JSX.IntrinsicElements['button'], 'class' | 'type'> {
   kind?: Kind;
   type?: 'button' | 'submit';
-  /** Waits for an answer: it says so and takes no second click. */
+  /** A request is in progress: the button shows that and ignores clicks. */
   isBusy?: boolean;
 }
 

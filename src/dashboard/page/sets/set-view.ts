@@ -18,7 +18,7 @@ export type Urgency = 'halted' | 'waiting' | 'running';
 /** A person ended these, or the time that a person set. */
 const decided = new Set(['Aborted', 'Undone', 'Expired']);
 
-/** Undefined: nobody has to know. */
+/** Undefined: needs no attention. */
 export function urgencyOf({ assessment, reason }: Pick<SetSummary, 'assessment' | 'reason'>): Urgency | undefined {
   if (assessment === 'complete') return undefined;
   if (assessment === 'stopped') return decided.has(reason) ? undefined : 'halted';
