@@ -52,7 +52,7 @@ export function pids(): number[] {
     .map(Number);
 }
 
-/** For a lock, which asks whether its holder runs. */
+/** For a lock, to check whether its holder runs. */
 export const systemProcesses = { bootId, identify };
 
 export interface StopOptions {

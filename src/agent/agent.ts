@@ -199,7 +199,7 @@ export class Agent {
     report.updateLocal();
     const isAnother = isAnotherAssignment(state, source);
     const run = current.latest;
-    // Asked again once the config is validated: the kubelet may have answered meanwhile.
+    // Checked again after validation: the kubelet may have answered meanwhile.
     const replaces = () => (run?.wasActive ? run.choice.source : undefined);
     const records = recordsAfterAssign(state, source, replaces());
     // The API answers while the config is validated.
@@ -242,7 +242,7 @@ export class Agent {
     return undefined;
   }
 
-  /** An operator on the host asked for something. */
+  /** Handles a request of an operator on the host. */
   async handleHostRequest(): Promise<void> {
     const { api, current, pace, unit } = this.#parts;
     const request = takeRequest(this.#parts);

@@ -185,7 +185,7 @@ export class CurrentRun {
       log.info('host is shutting down, kubelet not restarted');
       return { kind: 'restarts' };
     }
-    // Another change came while the API server was asked.
+    // Another change arrived while the baseline was taken.
     for (let decided = changes; decided !== this.#changes && run === this.#run; ) {
       decided = this.#changes;
       next = (await this.#chooseNow(this.#over)) ?? chosen;
@@ -206,7 +206,7 @@ export class CurrentRun {
     return { kind: 'restarts' };
   }
 
-  /** A node whose config has failed was not healthy, and its API server is not asked. */
+  /** Baseline after a failed config: the node was not healthy, and the API server is not queried. */
   #baselineOfFailed(): Baseline {
     return { nodeReady: false, apiAnswered: false, staticPods: this.#baseline.staticPods };
   }

@@ -72,7 +72,7 @@ const mostFlags = 200;
 const longestName = 253;
 const longestValue = 1024;
 
-/** They write no field of the config, and rules look at them; the serving certificate that the kubelet makes is in its cert-dir. */
+/** Flags without a config field that rules need; --cert-dir is where the kubelet writes its self-signed serving certificate. */
 const others = ['cadvisor-port', 'cert-dir', 'container-runtime', 'node-labels', 'seccomp-default'];
 /** May hold a secret, such as a token. */
 const secret = 'manifest-url-header';

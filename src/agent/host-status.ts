@@ -52,7 +52,7 @@ export interface HostSigning {
   /** Principals that signed the active config, and its serial; absent where it was accepted without a signature. */
   signers?: string[];
   serial?: number;
-  /** Configs pass without a signature: until when (RFC 3339), why and who asked for it. */
+  /** Unsigned configs are accepted: until when (RFC 3339), why, and on whose request. */
   unsigned?: { until: string; why: string; who?: string };
 }
 

@@ -325,11 +325,11 @@ export class KubeletRun {
   async #check(listener: RunListener, signal: AbortSignal): Promise<Health> {
     const { probe, clock } = this.#options;
     const { healthz } = this.choice.accepted;
-    // The API is asked where its answer counts: in a trial, and where only a Lease shows that the kubelet is alive.
+    // The API is queried only if its answer counts: in a trial, and if only a Lease shows that the kubelet is alive.
     const asksApi = this.onTrial || healthz === undefined;
     if (this.onTrial) this.#node.watch();
     const isKubelets = async () => {
-      // Reported before the API is asked.
+      // Reported before the API is queried.
       if (!this.alive && (await this.#ports.isKubelets())) this.#becomes(listener, { alive: true, healthy: false });
       return this.alive;
     };

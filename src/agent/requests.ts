@@ -15,7 +15,7 @@ import { forgetFailures } from './trial/trial.js';
 export interface Hold {
   since: string;
   why: string;
-  /** The person who asked for it, where that is known. */
+  /** The person who made the request, if known. */
   who?: string;
 }
 
@@ -52,7 +52,7 @@ export const requestRecord = defineRecord('request', isRequest);
 export function handleRequest(state: NodeState, request: Request, now: Date): void {
   switch (request.verb) {
     case 'use-local':
-      // Held first: otherwise the next look at the API would assign it again.
+      // Held first: otherwise the next sync would assign it again.
       state.write(holdRecord, hold(request, 'use-local was asked for on the host', now));
       assign(state, undefined, sourceOf(state.lastKnownGood()));
       break;

@@ -59,7 +59,7 @@ export class Rollback implements RunPart {
     return this.#notice === undefined ? [] : [this.#notice];
   }
 
-  /** Returns when systemd has been asked, or does not answer. Throws only where the failure cannot be recorded. */
+  /** Returns when systemd has the request, or does not answer. Throws only if the failure cannot be recorded. */
   async begin(run: KubeletRun, failure: TrialFailure): Promise<void> {
     const { clock, log } = this.#options;
     this.#record(run, failure);
@@ -99,7 +99,7 @@ export class Rollback implements RunPart {
     send(rolledBack(failed.source, failed.error, failed.cause));
   }
 
-  /** The agent ends; what was handed over continues. */
+  /** Called when the agent ends. A rollback that systemd has taken over continues. */
   stop(): void {
     this.#pending?.over.abort();
   }

@@ -24,7 +24,7 @@ export interface SigningRecord {
 
 export const signingRecord = defineRecord('signing', isSigning);
 
-/** Asked for by a person on the host: until then configs need no signature. */
+/** Requested by a person on the host: configs need no signature until this time. */
 export interface AcceptUnsigned {
   /** UTC seconds. */
   since: number;

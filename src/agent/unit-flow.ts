@@ -295,7 +295,7 @@ export class Detach implements RunPart {
     return !isAsked && wasAsked;
   }
 
-  /** Leaves where that was asked for and the local config is kept. */
+  /** Detaches if that was requested and the local config is the kept one. */
   async kept(run: KubeletRun): Promise<void> {
     const { state, unit, driver, clock, log } = this.#options;
     const asked = state.read(detachRecord);

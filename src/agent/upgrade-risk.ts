@@ -44,14 +44,14 @@ export interface UpgradeRiskOptions {
   log: Log;
 }
 
-/** A look at the file, nothing more, unless it was replaced. */
+/** Interval of the check, which only compares the file's fingerprint unless the binary was replaced. */
 const lookEveryMs = 60_000;
 
 export class UpgradeRisk implements RunPart {
   readonly #options: UpgradeRiskOptions;
   /** Version of the kubelet that is started. */
   #version: string | undefined;
-  /** The binary that was looked at last. */
+  /** The binary that was checked last. */
   #binary = '';
   #report: UpgradeReport | undefined;
 
@@ -73,7 +73,7 @@ export class UpgradeRisk implements RunPart {
     const { clock, driver, choose } = this.#options;
     while (!signal.aborted) {
       await clock.sleep(lookEveryMs, signal).catch(() => {});
-      // A pod does not see the file: the host is asked.
+      // A pod cannot read the file, so the check runs on the host.
       if (!signal.aborted && driver.unit !== undefined) await driver.version().catch(() => {});
       if (!signal.aborted && driver.fingerprint() !== this.#binary) await this.#compare(() => choose(signal), signal);
     }

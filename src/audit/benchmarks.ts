@@ -74,7 +74,7 @@ export const nsaIds: Readonly<Record<string, readonly string[]>> = {
   'pod-pids-limit': ['NSA-pod-security'],
 };
 
-/** The ids of a check for a kubelet of that minor: `CIS-4.2.1`, `V-242391`. Empty: no benchmark asks for it there. */
+/** The ids of a check for a kubelet of that minor: `CIS-4.2.1`, `V-242391`. Empty: no benchmark has the check for that minor. */
 export function idsOf(key: string, minor: Minor, of: readonly Benchmark[] = benchmarks): string[] {
   const at = cisVersionOf(minor).keys.indexOf(key);
   const ids: Record<Benchmark, readonly string[]> = {

@@ -423,7 +423,7 @@ const declarations: Record<string, () => Command> = {
     ),
 };
 
-/** Commands that look at effective configs, of a cluster or of an inventory that was saved. */
+/** Options of commands that read effective configs, of a cluster or of a saved inventory. */
 const ofFleet = (command: Command): Command =>
   command
     .option('-l, --selector <LABELS>', 'only nodes with these labels')

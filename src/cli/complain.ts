@@ -6,7 +6,7 @@ import { printError } from './terminal/terminal.js';
 /** Errors are known by their name, not their class: each bundle has a copy of its own. */
 export function complain(error: unknown): number {
   if (!(error instanceof Error)) return report(error);
-  // commander has printed its message already; its exit code is 0 when it was asked for help.
+  // commander has printed its message already; its exit code is 0 after --help.
   if (isOfCommander(error)) return error.exitCode === 0 ? 0 : 2;
   if (error.name === 'CannotRun') printError(`relet: ${error.message}`);
   else if (error.name === 'Interrupted') {

@@ -18,7 +18,7 @@ const promptCpuMs = 1000;
 const lookMs = 200;
 /** V8 ends a process whose heap is full with one of these. */
 const outOfMemory: ReadonlySet<NodeJS.Signals> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL']);
-/** The channel between the two closes however this process ends, with SIGKILL too. The child then has nobody to work for. */
+/** The channel between the two closes however this process ends, with SIGKILL too. The child then exits. */
 const endWithParent = "data:text/javascript,process.once('disconnect',()=>process.exit(143)).channel.unref()";
 
 export const runRelet: RunRelet = async (args, options) => {
@@ -34,7 +34,7 @@ export const runRelet: RunRelet = async (args, options) => {
 
 function run(command: string[], { stdin, timeoutMs, memoryMB, signal, onLine }: RunOptions): Promise<RunResult> {
   return new Promise((resolve) => {
-    // A kubeconfig may name a program that needs the environment; who asks for a command chooses nothing of it.
+    // A kubeconfig may name a program that needs the environment; the client of the dashboard cannot influence it.
     const node = [`--max-old-space-size=${heapOf(memoryMB)}`, `--import=${endWithParent}`];
     const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', 'ipc'];
     const child = spawn(process.execPath, [...node, ...command], { stdio }) as ChildProcessWithoutNullStreams;

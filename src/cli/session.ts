@@ -195,7 +195,7 @@ export interface NodeSelection {
   all?: boolean | undefined;
 }
 
-/** At least one node, each once, in the order asked for. Throws when nothing was meant, or nothing is there. */
+/** The selected nodes, each once, in the given order. Throws if none was named, or none exists. */
 export async function selectNodes(
   session: Session,
   { names, selector, all }: NodeSelection,
@@ -243,7 +243,7 @@ export async function readEach<N, T>(
   return found;
 }
 
-/** From a word of the command line, `node-1` or `node/node-1`. No other word could name a node, so the server is not asked. */
+/** From a word of the command line, `node-1` or `node/node-1`. Any other word cannot name a node and is rejected without a request. */
 export function nodeName(word: string): string {
   const name = word.replace(/^(node|nodes|no)\//, '');
   if (checkDnsSubdomain(name).length === 0) return name;
@@ -267,7 +267,7 @@ async function byName({ references, signal }: Session, names: string[]): Promise
   return nodes;
 }
 
-/** User name for histories and requests: as the server knows it, else as the kubeconfig names it. */
+/** User name for histories and requests: from the API server, else from the kubeconfig. */
 export async function whoAmI({ client, signal }: Session): Promise<string> {
   const { user, userName } = client.connection;
   try {

@@ -12,7 +12,7 @@ import { shapeOf } from './shape.js';
 export function setDefaults(config: KubeletConfig, minor: Minor): KubeletConfig {
   const known = knownMinor(minor);
   const whole = complete(config, shapeOf(known));
-  // Both look at what was set, so they come before the field they look at is filled.
+  // Both depend on whether a field was set, so they run before that field is defaulted.
   setReportFrequency(whole, known);
   setSerializeImagePulls(whole);
   for (const field of defaultedFields(known)) {

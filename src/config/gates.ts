@@ -21,7 +21,7 @@ export function gatesIn(config: KubeletConfig): Gates {
 
 const stages = { A: 'Alpha', B: 'Beta', G: 'GA', D: 'Deprecated' } as const;
 
-/** Parsed on first use, each gate by itself: a run asks for a few of them. */
+/** Parsed lazily, gate by gate: a run needs only a few of them. */
 let rows: Map<string, string> | undefined;
 const parsed = new Map<string, ReadonlyMap<Minor, Gate>>();
 
@@ -48,7 +48,7 @@ function parseRanges(ranges: string): Map<Minor, Gate> {
   return byMinor;
 }
 
-/** The gate as that minor knows it; undefined when it does not. */
+/** The gate as in that minor; undefined if that minor does not have it. */
 export function gateAt(name: string, minor: Minor): Gate | undefined {
   const known = knownMinor(minor);
   if (name === 'AllAlpha') return { stage: 'Alpha', default: false, locked: false };

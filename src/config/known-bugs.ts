@@ -236,7 +236,7 @@ export function forecastKnownBugs(outlook: Outlook): void {
   }
 }
 
-/** For a config of which only this is asked, as written. */
+/** Bugs that a config triggers, without any other check of it. The config is as written. */
 export function bugWarnings(config: KubeletConfig, kubelet: Pick<ValidationContext, 'minor' | 'patch'>): string[] {
   const view = viewOf(setDefaults(config, kubelet.minor), { ...kubelet, flags: new Map() });
   return triggeredBugs(view).map(({ bug }) => `${bug.path}: ${prefix} ${bugText(bug)}`);

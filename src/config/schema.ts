@@ -77,7 +77,7 @@ function structSchema(shape: StructShape, path: string, minor: Minor): JsonSchem
   return { type: shape.pointer ? ['object', 'null'] : 'object', additionalProperties: false, properties };
 }
 
-/** With what people ask of a field: what it is for and what it is by default. */
+/** Adds the purpose and the default of a field. */
 function fieldSchema(shape: Shape, path: string, minor: Minor): JsonSchema {
   const schema = shapeSchema(shape, path, minor);
   const field = fieldAt(path);

@@ -35,7 +35,7 @@ const backoff = { initialMs: 1000, maxMs: 60_000 };
 
 export function watchClaims(options: ClaimViewOptions): ClaimView {
   const { client } = options;
-  /** By node; undefined after a change, until somebody asks. */
+  /** By node; undefined after a change, and computed on the next read. */
   let claimants: Map<string, string> | undefined;
   const onClaim = () => {
     claimants = undefined;

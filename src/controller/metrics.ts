@@ -24,7 +24,7 @@ export interface ControllerCounters {
   drainsFailed: number;
   drainSeconds: number;
   evictions: number;
-  /** Evictions that the API rejected, mostly for a PodDisruptionBudget; each is asked for again. */
+  /** Evictions that the API rejected, mostly for a PodDisruptionBudget; each is retried. */
   evictionsRejected: number;
   /** For the webhook. */
   notices: { delivered: number; failures: number; dropped: number; waiting: number };

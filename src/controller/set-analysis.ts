@@ -25,7 +25,7 @@ export interface SetAnalysisOptions {
 /** How soon a query that failed is sent again. */
 const retryMs = 15_000;
 
-/** Asks the nodes of the cohort that were not asked yet. A node that cannot be written is asked in the next pass. */
+/** Writes the request to the nodes of the cohort that do not have it yet. A failed write is retried in the next pass. */
 export async function askNodes(
   { client, log, signal }: SetAnalysisOptions,
   set: string,

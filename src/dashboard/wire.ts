@@ -155,7 +155,7 @@ export interface StreamEvents {
   /** The data is as old as `since`, and why; each is sent again when `why` changes. */
   stale: { since: number; why: string };
   fresh: { at: number };
-  /** Permissions changed: the page asks api/me again. A snapshot follows where the fleet may be seen. */
+  /** Permissions changed: the page reads api/me again. A snapshot follows if the user may read the fleet. */
   access: { may: May };
   /** The credential has expired or was revoked: the stream ends, and the page logs in again. Not for a proxy, which has a new one. */
   login: Problem;

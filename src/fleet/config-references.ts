@@ -32,7 +32,7 @@ import {
   withLeft,
 } from './configured-node.js';
 
-/** The references of this cluster. The server is asked which kind it has. */
+/** The references of this cluster, of the kind that its API server supports. */
 export async function configReferences(client: KubeClient, options: CallOptions = {}): Promise<ConfigReferences> {
   return referencesOfKind(client, (await serves(client, nodeConfigs, options)) ? 'NodeConfig' : 'Node');
 }

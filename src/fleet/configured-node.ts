@@ -144,7 +144,7 @@ export interface AssignOptions extends CallOptions {
   by: string;
   /** Actions left to do on the host after this change; written together with it. */
   owed?: Owed | undefined;
-  /** relet is to leave the host: the time at which that was asked for. */
+  /** Set if relet is to leave the host: the time of the request. */
   detach?: string | undefined;
   dryRun?: boolean;
 }

@@ -10,7 +10,7 @@ import { fieldPolicyFrom } from '../config/read-field-policy.js';
 import type { KubeClient } from '../kube/client.js';
 import { oneLine } from '../visible-text.js';
 
-/** As far as policies ask about it. */
+/** The properties of a node that policies depend on. */
 export interface PolicedNode {
   name: string;
   labels: Record<string, string>;
@@ -44,7 +44,7 @@ export function policyRejections(
   for (const object of objects) {
     const policy = object.metadata.name;
     const read = readPolicy(object);
-    // A selector that cannot be read may be meant for any node.
+    // An invalid selector may be for any node, so the policy counts for all.
     if (typeof read === 'string') add({ policy, field: '', message: read }, nodes);
     else
       for (const alike of groupsOf(nodes.filter(({ labels }) => selectsLabels(read.selector ?? {}, labels)))) {

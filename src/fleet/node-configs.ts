@@ -62,7 +62,7 @@ export interface NodeConfigReader {
   read(node: ConfiguredNode): Promise<NodeConfigs>;
   /** The running config, flags included; undefined if the kubelet cannot be queried. */
   askRunning(node: ConfiguredNode): Promise<KubeletConfig | undefined>;
-  /** The same or, where the kubelet cannot be asked, what it was started with. Throws where neither is known. */
+  /** The same or, if the kubelet does not answer, the config it was started with. Throws if neither is known. */
   runningOrActive(node: ConfiguredNode): Promise<{ document: KubeletConfig; hasFlags: boolean }>;
 }
 
@@ -196,7 +196,7 @@ const isFlag = (flag: unknown): flag is KubeletFlag =>
 
 const asArgument = ({ name, value }: KubeletFlag): string => `--${name}=${value ?? anyValueOf(name)}`;
 
-/** The error where the kubelet cannot be asked. */
+/** The error if the kubelet cannot be queried. */
 async function askConfigz({ client, signal }: Cluster, node: ConfiguredNode): Promise<KubeletConfig | ApiError> {
   const path = resourcePath(nodes, { name: node.name, subresource: 'proxy/configz' });
   try {

@@ -18,7 +18,7 @@ export type DocumentName = (typeof documentNames)[number];
 
 interface Document {
   text: string;
-  /** Flags of the kubelet are not in it, because the kubelet cannot be asked. */
+  /** Without the kubelet's flags, because the kubelet cannot be queried. */
   withoutFlags?: true;
 }
 

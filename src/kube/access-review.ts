@@ -61,7 +61,7 @@ export async function reviewAccess(
   return status?.allowed === true;
 }
 
-/** As HTTP has it: allowed; not authenticated; not allowed; too many unknown tokens; the API server cannot be asked. */
+/** HTTP status: allowed; not authenticated; not allowed; too many unknown tokens; the API server does not answer. */
 export type Access = 200 | 401 | 403 | 429 | 503;
 
 const allowedMs = 60_000;

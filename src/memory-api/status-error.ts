@@ -94,7 +94,7 @@ export function unsupportedMediaType(accepted: string[]): ApiError {
   return new ApiError(415, 'UnsupportedMediaType', message);
 }
 
-/** The revision asked for is no longer kept; clients list again. `metadata.continue` may have a token to continue with. */
+/** The requested revision is no longer kept; clients list again. `metadata.continue` may have a token to continue with. */
 export function expired(message: string): ApiError {
   return new ApiError(410, 'Expired', message);
 }

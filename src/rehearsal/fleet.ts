@@ -133,7 +133,7 @@ const isKnown = (version = ''): boolean => {
   return minor !== undefined && minor === knownMinor(minor);
 };
 
-/** It may drain nodes. Otherwise no pod is looked at but those that a lower maxPods would stop. */
+/** Whether the set may drain nodes. Otherwise only the pods that a lower maxPods would reject matter. */
 export function drains({ spec: { accept = [], strategy } }: NodeConfigSet): boolean {
   return accept.length > 0 || strategy?.drain?.policy === 'Always';
 }
@@ -146,7 +146,7 @@ export interface MadeFleetOptions extends FleetOptions {
   kubeletVersion: string;
 }
 
-/** Nodes with the labels that the selector asks for, in three zones. */
+/** Nodes with the labels that the selector requires, in three zones. */
 export function madeFleet({ count: wanted, kubeletVersion, ...options }: MadeFleetOptions): Fleet {
   const width = Math.max(2, String(wanted).length);
   const labels = labelsFor(options.set.spec.selector);

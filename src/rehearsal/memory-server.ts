@@ -78,7 +78,7 @@ const accessReviews: Resource[] = ['SelfSubjectAccessReview', 'SubjectAccessRevi
   }),
 );
 
-/** /apis/GROUP/VERSION: clients ask there whether a kind is served. */
+/** Discovery at /apis/GROUP/VERSION: clients check there whether a kind is served. */
 function resourceLists(all: () => Resource[]): Route {
   return {
     path: '/apis/',

@@ -13,7 +13,7 @@ import type { SeededRandom } from './simulation/seeded-random.js';
 
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
 
-/** As much of a Pod as drains look at. */
+/** The fields of a Pod that drains read. */
 export function copyOfPod({ metadata, spec, status }: DrainPod): DrainPod {
   const { name, namespace = 'default', labels, annotations, ownerReferences } = metadata;
   const mirror = annotations?.[mirrorAnnotation];

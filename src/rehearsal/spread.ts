@@ -31,7 +31,7 @@ export interface Spread {
   best: number;
   median: number;
   worst: number;
-  /** To look at the worst. */
+  /** Seed of the worst run, to repeat it. */
   worstSeed: string;
 }
 

@@ -50,7 +50,7 @@ export const hasNoNodes = (reason: string): boolean => reason === setReadyReason
 export const drainRoleRemedy =
   "'kubectl apply -k deploy/drain/', or the chart's controller.drain.enabled, gives the controller the role relet:controller-drain";
 
-/** The wave whose approval is asked for. */
+/** The wave that waits for approval. */
 export const waitingWave = ({ waves, wave = 1 }: NodeConfigSetStatus): number =>
   waves?.find(({ state }) => state === 'AwaitingApproval')?.wave ?? wave;
 

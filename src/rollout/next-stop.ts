@@ -18,7 +18,7 @@ export interface NextStop {
   waves: { wave: number; nodes: number; soakMs: number }[];
   /** Those without nodes that are passed. */
   skipped: number[];
-  /** The wave whose approval is asked for next; undefined: the rollout runs to its end. */
+  /** The next wave that waits for approval; undefined: the rollout runs to its end. */
   waitsAfter: number | undefined;
 }
 

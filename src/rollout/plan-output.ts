@@ -76,7 +76,7 @@ export interface ApprovalPreview extends Pick<RolloutPlan, 'stalled' | 'rejectio
   skipped: number[];
   /** Present for a signed config. */
   signed?: PlannedSignatures;
-  /** The wave whose approval is asked for next; absent where the rollout runs to its end. */
+  /** The next wave that waits for approval; absent if the rollout runs to its end. */
   waitsAfter?: number;
   nodes: RolloutPlanNode[];
 }

@@ -172,7 +172,7 @@ function openIntent(state: SetState, { nodes, rules, problem, nowMs }: PlanInput
   return nodes.some(isOpen) ? intent : undefined;
 }
 
-/** As the intent asks for, and not before it. */
+/** The node was assigned by the present intent, not before it. */
 export const isWritten = ({ claim }: SetNode, { revision, at }: Intent): boolean =>
   claim !== undefined && claim.revision === revision && Date.parse(claim.at) >= Date.parse(at);
 
@@ -200,7 +200,7 @@ function withFailures(state: SetState, seen: Survey, { rules, nowMs }: PlanInput
   return isRejectedNow ? reject(recorded, 'RolledBack', nowMs, { message: sentences.failed(seen) }) : recorded;
 }
 
-/** The waves are compared with controls, where the strategy asks for it. Worse is handled as too many failures are. */
+/** Compares the waves with controls if the strategy has an analysis. A worse wave is handled like too many failures. */
 function withComparison(state: SetState, seen: Survey, { set, rules, measured, nowMs }: PlanInput): SetState {
   if (rules.analysis === undefined || updateOf(state) === undefined) return state;
   const { present } = wavesOf({ rules, state, survey: seen, nowMs });

@@ -12,7 +12,7 @@ export interface ApprovalAsked {
   full?: boolean;
 }
 
-/** Which wave of which revision. Throws where there is nothing to approve, or it is not what the person looked at. */
+/** The wave and revision to approve. Throws if there is nothing to approve, or if it is not what the person has seen. */
 export function approvalFor(
   { metadata: { name }, status = {} }: NodeConfigSet,
   { wave, revision, full }: ApprovalAsked,
@@ -52,7 +52,7 @@ function refuseOther(name: string, revision: string, asked: string | undefined, 
 
 const isWaiting = ({ state }: WaveStatus): boolean => state === 'AwaitingApproval';
 
-/** Throws where the request would do nothing, or the revision is not the one that was asked for. */
+/** Throws if the request would have no effect, or if the revision is not the requested one. */
 export function requestedRevision(
   { metadata: { name }, status = {} }: NodeConfigSet,
   action: RolloutAction,

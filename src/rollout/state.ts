@@ -219,7 +219,7 @@ export function reject(
 const completedBefore = ({ revisions = [], updateRevision }: SetState): string | undefined =>
   revisions.find(({ revision, outcome }) => outcome === 'Complete' && revision !== updateRevision)?.revision;
 
-/** From the first wave on; what was approved before is asked for again. */
+/** Starts with the first wave; earlier approvals no longer count. */
 function retried(state: SetState, desired: DesiredRevision | undefined, nowMs: number): SetState {
   const { rejectedRevision: _, rollingBack: __, waves: ___, intent: ____, rollout: _____, ...kept } = state;
   return {

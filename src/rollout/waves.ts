@@ -57,7 +57,7 @@ export function wavesOf(input: WavesInput): WavePlan {
   };
 }
 
-/** Back to the revision that is current, as a change in Git may ask for: one wave, without soak and approval. */
+/** Back to the current revision, for example by a revert in Git: one wave, without soak and approval. */
 function waveRules({ rules, state }: WavesInput): SetRules['waves'] {
   const isReturn = state.updateRevision === state.currentRevision && !isComplete(state);
   return isReturn ? [{ nodes: '100%', soakMs: 0, approve: false }] : rules.waves;

@@ -19,7 +19,7 @@ export interface KubeletDriver {
   bootId(): string;
   /** True while the machine shuts down: an exit then means nothing, and nothing new is started. */
   isHostStopping(): Promise<boolean>;
-  /** Such as v1.32.1. Asked before each start, since the binary may have been replaced. Throws when it is missing or not a kubelet. */
+  /** Such as v1.32.1. Read before each start, since the binary may have been replaced. Throws if it is missing or not a kubelet. */
   version(): Promise<string>;
   /** Changes when the kubelet's binary is replaced; empty when there is none. */
   fingerprint(): string;

@@ -17,7 +17,7 @@ export interface Window {
 export type Sample = (number | null)[];
 
 export interface HistoryRecord {
-  /** Counters of another boot mean nothing. */
+  /** Id of the boot: counters of another boot are not comparable. */
   boot: string;
   columns: string[];
   samples: Sample[];

@@ -35,7 +35,7 @@ export interface ObservationOptions {
   log: Log;
 }
 
-/** The controller has given up by then. */
+/** After this time the controller no longer waits for the answer. */
 const tooLateMs = 30 * 60_000;
 const retryMs = 10_000;
 /** The wall clock may be set while it is waited for. */

@@ -114,7 +114,7 @@ export class ChangePace {
     this.#options.reporter.update({ restartDelayedUntil: undefined });
   }
 
-  /** An operator on the host asked for something: that is not delayed. */
+  /** Requests of an operator on the host are not delayed. */
   reset(): void {
     this.settled();
     this.#reads.fill();

@@ -191,7 +191,7 @@ export class ConfigMapWatch {
       this.follow(place);
       return configMap;
     } catch (error) {
-      // A forbidden one cannot be watched either; a missing one may come back.
+      // If the read is forbidden, the watch is too. A missing ConfigMap may be created again.
       if (!isForbidden(error)) this.follow(place);
       throw error;
     }

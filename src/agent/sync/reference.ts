@@ -45,7 +45,7 @@ export interface ReferenceListener {
   onObserve?(request: ObserveRequest | undefined): void;
   /** The Node was read. */
   onNode?(node: KubeObject): void;
-  /** The watch was interrupted, or is open again: which object to follow may be asked again. */
+  /** The watch was interrupted, or is open again: it may be checked again which object holds the reference. */
   onWatchInterrupted?(): void;
 }
 
@@ -83,7 +83,7 @@ export interface ChosenReferenceOptions {
   clock: Clock;
   random: Random;
   log: Log;
-  /** While the Node is followed: NodeConfigs are asked for at most this often, on occasion. Default 60 s. */
+  /** Interval for checking whether the API serves NodeConfigs, while the Node holds the reference. Default 60 s. */
   askAgainMs?: number;
 }
 

@@ -6,7 +6,7 @@ import { defineRecord } from '../state/json-record.js';
 import type { NodeState } from '../state/node-state.js';
 
 export interface Circumstances {
-  /** relet itself was asked to stop, or the machine goes down. */
+  /** relet itself is stopping, or the machine shuts down. */
   stopping: boolean;
   /** The node's client certificate has expired: then a kubelet exits with any config. */
   certificateExpired: boolean;
@@ -33,7 +33,7 @@ export function explainExit(exit: ExitStatus, { stopping, certificateExpired }: 
     return sentFromOutside.has(exit.signal)
       ? { blame: 'none', why: `killed from outside by ${exit.signal}` }
       : { blame: 'config', why: `crashed with ${exit.signal}` };
-  // A kubelet exits 0 only when it was asked to.
+  // A kubelet exits 0 only on request.
   if (exit.code === 0 && exit.byItself !== true) return { blame: 'none', why: 'stopped from outside' };
   return { blame: 'config', why: `exit code ${exit.code}` };
 }

@@ -63,7 +63,7 @@ export async function healthLoop(options: HealthLoopOptions): Promise<void> {
 }
 
 export interface LastCheck {
-  /** /healthz is asked and does not answer; else the API server was asked too. */
+  /** /healthz is checked and does not answer. If it does, the API server was queried too. */
   silent: boolean;
   isHealthy: boolean;
   sinceStartMs: number;

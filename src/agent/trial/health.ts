@@ -82,7 +82,7 @@ export async function checkHealth(check: HealthCheck): Promise<Health> {
 async function checkUntil(limit: Deadline, check: HealthCheck): Promise<Health> {
   const { healthz, probe, nodeCheck, isKubelets } = check;
   const answered = healthz && (await probe(healthz, limit)) && (await isKubelets());
-  // The API is not asked about a kubelet that is not up yet.
+  // The API is not queried before the kubelet is up.
   if (answered === false) return { alive: false, apiAnswers: true, readyAgain: false };
   const asSeen = (await nodeCheck?.(limit, healthz === undefined)) ?? silent;
   // Without a healthz port a sign of life shows whether it is alive, and without the API the running process must do.
@@ -207,7 +207,7 @@ function renewedSince(lease: KubeObject | undefined, startedAt: number): boolean
 
 /** A kubelet opens its ports within milliseconds of each other. After that, a free port proves nothing. */
 export const patienceMs = 1000;
-/** To find the owner of a port, every process is looked at. */
+/** Finding the owner of a port reads every process. */
 const checkAgainMs = 5000;
 
 export interface PortCheckOptions {

@@ -29,7 +29,7 @@ export function pathsIn(config: string): string[] {
   return [...found].sort().slice(0, mostPaths);
 }
 
-/** Files may change all the time: each failure doubles the time in which they are not looked at, up to an hour. */
+/** Backoff for files that change all the time: each failure doubles the time in which changes are ignored, up to an hour. */
 export function mayRetry({ environment, failures = 1, at }: Failure, present: Environment, nowMs: number): boolean {
   if (environment === undefined) return false;
   if (environment.binary !== present.binary) return true;

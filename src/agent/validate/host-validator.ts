@@ -25,7 +25,7 @@ import { createValidator, type Validator } from './validate.js';
 
 export interface HostValidatorParts {
   commandLine: DividedCommandLine;
-  /** The kubelet's executable and what leads to it. Undefined inside k3s, whose kubelet cannot be asked. */
+  /** The kubelet's executable and what leads to it. Undefined inside k3s, which has no kubelet binary. */
   command: string[] | undefined;
   /** Runs the kubelet's binary. */
   run: RunCommand;

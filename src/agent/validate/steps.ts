@@ -132,7 +132,7 @@ function show(config: KubeletConfig, path: string): string {
 export interface KubeletProbe {
   /** Runs the kubelet with these arguments and collects what it prints. Kills it after `timeoutMs`. */
   run(args: string[], timeoutMs: number): Promise<{ code: number | null; output: string; timedOut: boolean }>;
-  /** Why there is no kubelet to ask. */
+  /** Why there is no kubelet binary to probe. */
   none?: string | undefined;
   /** A new one for each probe, so that the author of a config cannot know it. */
   uuid(): string;

@@ -216,7 +216,7 @@ async function validate(parts: ValidatorParts, candidate: Candidate, options: Va
     file,
     own,
     document: (own.effective && examined.document) ?? {},
-    // Only the local config is accepted unread: the trial decides, with what relet knows of the defaults.
+    // Only the local config is accepted without being decoded: the known defaults stand in, and the trial decides.
     effective: own.effective ?? defaultConfig(reader, file),
     unknown: examined.unknown,
     local: localConfig,
@@ -319,7 +319,7 @@ function comparison({ checkpoint, document, effective, local, minor }: Subject):
   };
 }
 
-/** If only relet would reject the config, relet knows too little to predict anything. */
+/** Skipped if only relet's own rules reject the config: then they are incomplete for this kubelet, and a forecast would be unreliable. */
 function forecast({ parts, checkpoint, own, steps }: Subject): ReturnType<Step> {
   if (own.verdict !== 'accepted') return {};
   const found = own.findings.filter(({ severity, source }) => severity === 'error' && source === 'relet');
@@ -400,7 +400,7 @@ function servingPort(effective: KubeletConfig): { host: string; port: number } |
   return { host: String(getField(effective, 'address') || '0.0.0.0'), port };
 }
 
-/** A server bound to every address is asked on loopback. */
+/** A server that is bound to all addresses is checked on loopback. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;

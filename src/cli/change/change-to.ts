@@ -222,7 +222,7 @@ function missingIn(plans: Plan[], accepted: readonly string[] = []): string[] {
 
 const fieldChanges = (plans: Plan[]): FieldChange[] => plans.flatMap(({ preview }) => preview?.changes ?? []);
 
-/** A node that does not run what it is asked to run has failed, also where there is nothing left to change. */
+/** A node whose assigned config was rejected or rolled back counts as failed, even if nothing is left to change. */
 function printUnchanged({ terminal }: Session, { now: { node }, notes = [], already }: RequestedChange): void {
   const state = configState(node);
   const hasFailed = already === undefined && (state === 'rejected' || state === 'rolled back');

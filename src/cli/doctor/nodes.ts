@@ -24,7 +24,7 @@ import { byNaturalOrder } from '../../natural-order.js';
 import type { Session } from '../session.js';
 import { type Diagnosis, someOf } from './diagnosis.js';
 
-/** Questions that go to each node, or about each, are asked for so many at most. */
+/** Limit of nodes for checks that send requests per node. */
 const mostAsked = 50;
 
 export function checkAgents(nodes: ConfiguredNode[], nowMs: number): Diagnosis[] {

@@ -56,7 +56,7 @@ export interface AgentFlags {
   options: NodeOptions;
 }
 
-/** Undefined where the help is asked for. Throws CannotRun for anything that is not one of the flags. */
+/** Returns undefined for --help. Throws CannotRun for an unknown flag. */
 export function readAgentFlags(args: readonly string[]): AgentFlags | undefined {
   const names = Object.keys(agentFlags);
   const { flags, rest, incomplete } = splitCommandLine(args, ['check', 'no-forecast', 'help']);

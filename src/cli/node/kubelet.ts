@@ -21,7 +21,7 @@ async function main([word, ...args]: string[]): Promise<void> {
     return run(args);
   }
   try {
-    // Not left to the event loop: a kubelet that is only being asked must not hold up a stop.
+    // Exits explicitly: a kubelet probe that is still running must not delay a stop.
     process.exit(await (word === 'agent' ? agent(args) : kubelet(args)));
   } catch (error) {
     printError(`relet: ${withCauses(error as Error)}`);

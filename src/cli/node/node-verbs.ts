@@ -29,7 +29,7 @@ export interface DirOption {
 }
 
 const log = createLog({ format: 'text', level: 'warn', write: (line) => process.stderr.write(line) });
-/** How long a relet that runs may take to do what it is asked. */
+/** Time limit for a running relet to execute a request. */
 const patienceMs = 20_000;
 
 export async function run(args: string[]): Promise<void> {
@@ -182,7 +182,7 @@ function activeSource(state: NodeState): ReturnType<typeof sourceOf> {
   return isExactRef(active) ? active : undefined;
 }
 
-/** A relet that runs is asked to do it; otherwise it is done here, and counts from the next start on. */
+/** A running relet executes the request; otherwise the records are changed here, with effect from the next start on. */
 export async function order(options: DirOption, request: Request): Promise<void> {
   const { dir, state } = open(options);
   const path = join(dir, 'meta', 'lock');

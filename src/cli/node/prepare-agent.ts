@@ -154,7 +154,7 @@ export const trialLimits = ({ options }: DividedCommandLine) => ({
 
 interface NodeValidatorParts {
   divided: DividedCommandLine;
-  /** The kubelet's executable and what leads to it. Undefined where it cannot be asked. */
+  /** The kubelet's executable and what leads to it. Undefined if it cannot be probed. */
   command: string[] | undefined;
   run: RunCommand;
   hostFiles: HostFiles;

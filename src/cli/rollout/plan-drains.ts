@@ -22,7 +22,7 @@ export interface PlannedDrain {
 
 export interface PlannedDrains {
   drains: PlannedDrain[];
-  /** Whether the controller has the role; undefined where this person may not ask. Not asked where nothing is drained. */
+  /** Whether the controller has the role; undefined if the user may not find out, or if nothing is drained. */
   mayDrain?: boolean | undefined;
 }
 
@@ -58,7 +58,7 @@ export async function planDrains(
 const controllerUser = 'system:serviceaccount:relet-system:relet-controller';
 const accessReviews = { group: 'authorization.k8s.io', version: 'v1', resource: 'subjectaccessreviews' };
 
-/** Undefined where this person may not ask. */
+/** Undefined if the user may not create SubjectAccessReviews. */
 export async function mayControllerDrain({ client, signal }: Session): Promise<boolean | undefined> {
   const resourceAttributes = { verb: 'create', resource: 'pods', subresource: 'eviction' };
   const spec = { user: controllerUser, groups: ['system:serviceaccounts'], resourceAttributes };

@@ -22,7 +22,7 @@ export async function planRejections(
   const subjects = own.length > 0 ? own : members;
   const isWritten = set.spec.config.overlay === undefined;
   if (subjects.length > 0) return rejectionsIn(fleetOf(set, subjects), payload, { isWritten });
-  // No node is selected: a kubelet of the newest version that relet knows answers for those to come.
+  // No node is selected yet: validate as the newest known kubelet version would.
   const made = madeFleet({ set: { ...set, spec: { ...set.spec, selector: {} } }, count: 1, kubeletVersion: newest });
   return (await rejectionsIn(made, payload, { isWritten })).map((one) => ({ ...one, nodes: [] }));
 }

@@ -18,7 +18,7 @@ export interface StatementOptions {
   pools?: string[];
   serial?: number;
   floor?: number;
-  /** False: nodes do not go back to what they had before. */
+  /** False: nodes must not roll back to the config before. */
   return?: boolean;
   /** UTC seconds. */
   notBefore?: number;

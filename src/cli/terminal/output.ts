@@ -140,7 +140,7 @@ function parseColumn(word: string): { title: string; path: string } {
   return { title: word.slice(0, colon), path: word.slice(colon + 1) };
 }
 
-/** A path that cannot be read is reported before the server is asked. */
+/** Parsed first, so that an invalid path is reported before any request. */
 function readable(format: ObjectFormat): ObjectFormat {
   try {
     if (format.kind === 'jsonpath') parseTemplate(format.template);
@@ -167,7 +167,7 @@ interface Shown<T> {
   /** Prefix of names with `-o name`. */
   resource: string;
   objects: T[];
-  /** One object was asked for by name: it is written by itself, without a list around it. */
+  /** A single object that was requested by name is written without a list around it. */
   single: boolean;
 }
 

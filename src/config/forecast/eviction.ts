@@ -46,7 +46,7 @@ function isSignal(outlook: Outlook, map: string, signal: string): boolean {
   return false;
 }
 
-/** The kubelet drops these two, and asks no grace period for them. */
+/** The kubelet ignores these two, and requires no grace period for them. */
 const isOff = (value: string) => value === '0%' || value === '100%';
 
 function forecastThreshold(outlook: Outlook, path: string, signal: string, value: string): void {

@@ -38,7 +38,7 @@ function forecastFrequencies(outlook: Outlook): void {
     });
 }
 
-/** Until 1.23 docker rotated its own logs, and the kubelet did not look at these fields. */
+/** Until 1.23 docker rotated its own logs, and the kubelet ignored these fields. */
 function forecastContainerLogs(outlook: Outlook): void {
   const { view } = outlook;
   const rotates = view.minor >= 22 || view.gate('CRIContainerLogRotation');
@@ -70,7 +70,7 @@ function forecastIptables(outlook: Outlook): void {
     });
 }
 
-/** Each pod gets its own range of user ids, and there are 2^32 of them. 1.33 and 1.34 do not look at the chosen number. */
+/** Each pod gets its own range of user ids, and there are 2^32 of them. 1.33 and 1.34 do not check the configured number. */
 function forecastUserNamespaces(outlook: Outlook): void {
   const { view } = outlook;
   if (view.minor < 30 || (view.minor >= 33 && !view.gate('UserNamespacesSupport'))) return;

@@ -48,7 +48,7 @@ function suiteErrors(view: ConfigView): RuleError[] {
   });
 }
 
-/** A guess looks at every suite. */
+/** Limit of suggestions: each compares with every suite. */
 const maxGuesses = 20;
 
 function versionErrors(view: ConfigView): RuleError[] {

@@ -155,7 +155,7 @@ export class SetDrains {
     const { name } = member.node;
     const node = await this.#marks(set).read(name);
     const mark = node && drainMarkOf(node);
-    // The cordon was lifted, or another controller is at it: the next pass sees it.
+    // The cordon was lifted, or another controller has changed the Node: the next pass decides again.
     if (mark === undefined || mark.set !== set.metadata.name || !isDrainedFor(mark, intent) || !isCordoned(node!))
       return;
     const actions = podActions(await readPods(this.#options, name), budgets, rules.drain);

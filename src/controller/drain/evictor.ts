@@ -14,7 +14,7 @@ export interface Evictor {
   evict(pod: DrainPod, signal: AbortSignal): Promise<string | undefined>;
 }
 
-/** A busy server is asked again in the next pass, and not waited for in this one. */
+/** Evicts through the API. If the server is busy, the next pass retries; this one does not wait. */
 const timeoutMs = 5000;
 
 export function apiEvictor(client: KubeClient): Evictor {

@@ -55,7 +55,7 @@ export async function configDetails(
   };
 }
 
-/** In all namespaces; who may not list all sees those where relet keeps configs. */
+/** In all namespaces; for a user who may not list all, in those where relet keeps configs. */
 async function readable(session: Session, signal: AbortSignal): Promise<ConfigMap[]> {
   const cluster = { client: session.client, signal };
   try {

@@ -31,7 +31,7 @@ export interface FleetViewOptions {
   references: ConfigReferences;
   clock: Clock;
   may(): Pick<May, 'seeFleet' | 'seeSets'>;
-  /** The API server no longer knows the credential. */
+  /** The API server no longer accepts the credential. */
   onUnauthorized(error: Error): void;
   /** A list or watch that was allowed is not any more. */
   onForbidden(): void;

@@ -175,7 +175,7 @@ export class Sessions {
     if (client === undefined) throw new CannotRun('this server takes bearer tokens only');
     const over = new AbortController();
     const { signal } = over;
-    // A login asks a dozen questions at once, and all end with the session.
+    // A login sends a dozen requests at once, and all end with the session.
     setMaxListeners(0, signal);
     this.#logins.set(key, before + 1);
     try {
@@ -253,7 +253,7 @@ export class Sessions {
       session.view.restart();
     } catch (error) {
       if (isUnauthorized(error)) this.#expired(session, error);
-      // Otherwise the API server cannot be asked now; the view reports that it is stale.
+      // Otherwise the API server does not answer now; the view reports that it is stale.
     }
   }
 

@@ -116,7 +116,7 @@ export class RevisionConflict extends Error {
   }
 }
 
-/** The revision asked for is older than what is kept. */
+/** The requested revision is older than the history that is kept. */
 export class RevisionCompacted extends Error {
   readonly wanted: number;
   readonly compacted: number;

@@ -55,7 +55,7 @@ export interface ClusterOptions {
   gatherMs?: number;
   flow: FlowOptions;
   behaviour(node: string, text: string): Behaviour;
-  /** How long a kubelet takes to be asked about a config. */
+  /** Duration of a kubelet probe. */
   probeMs(random: SeededRandom): number;
   /** From a crash of an agent or a controller to its next start. */
   restartMs(random: SeededRandom): number;

@@ -54,7 +54,7 @@ export interface SimulatedNodeOptions {
   trustFile?: TrustSource;
   /** How its kubelet behaves with a config. */
   behaviour(node: string, text: string): Behaviour;
-  /** How long the kubelet takes to be asked about a config. */
+  /** Duration of a kubelet probe. */
   probeMs(random: SeededRandom): number;
   /** From a crash of the agent to its next start. */
   restartMs(random: SeededRandom): number;

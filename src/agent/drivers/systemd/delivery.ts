@@ -15,11 +15,11 @@ export interface Delivery {
   hasConfigDir: boolean;
   /** The unit's own command, what runs, and why a config would not reach the kubelet. Throws when there is no kubelet. */
   look(unit: UnitState): Promise<Pick<HostView, 'base' | 'running' | 'obstacle'>>;
-  /** The next start is a trial of it, once systemd knows. */
+  /** Makes the next start a trial of the config, as soon as loadTrial() has made systemd read it. */
   writeTrial(base: BaseCommand, config: string, options: TrialOptions): void;
-  /** Every boot starts it, once systemd knows. */
+  /** Makes every boot start the config, as soon as loadKept() has made systemd read it. */
   writeGood(base: BaseCommand, config: string): void;
-  /** No boot starts anything but the local config, once systemd knows. */
+  /** Makes every boot start the local config, as soon as loadKept() has made systemd read it. */
   removeGood(): void;
   /** Makes systemd use what was written, and its deadline. Throws where it does not. */
   loadTrial(config: string, options: TrialOptions): Promise<void>;

@@ -91,7 +91,7 @@ export class SystemdDriver implements KubeletDriver {
   readonly #parts: DriverParts;
   readonly #unwatch: () => void;
   #run: Run | undefined;
-  /** Reported, and deleted with the next start: by then the agent has recorded it. */
+  /** The exit that was reported. It is deleted with the next start, when the agent has recorded it. */
   #reported: string | undefined;
   /** Invocation of the kubelet that was started last. */
   #lastInvocation: string | undefined;

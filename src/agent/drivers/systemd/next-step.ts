@@ -1,6 +1,6 @@
 /**
- * Next step of the driver so that the kubelet's unit runs a config. Pure: driver.ts looks at the host and does what this says,
- * then looks again.
+ * Next step of the driver so that the kubelet's unit runs a config. Pure: driver.ts reads the host, takes this step,
+ * and reads it again.
  *
  *     runs it                          ► adopt
  *     stopped, masked, overridden      ► wait: left alone

@@ -97,7 +97,7 @@ function logicalLines(text: string): string[] {
   return begun === undefined ? lines : [...lines, begun.trim()];
 }
 
-/** Words without their quotes, as far as is needed to look at them; variables stay. */
+/** Words without their quotes, for inspection only; variables stay. */
 export function wordsOf(command: string): string[] {
   const found = command.matchAll(/(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\.|[^\s"'\\])+/gs);
   return [...found].map(([word]) => word.replace(/"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'/gs, (_all, a, b) => a ?? b));
