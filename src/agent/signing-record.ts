@@ -1,7 +1,7 @@
 /**
- * Records of a host that starts only signed configs (docs/signing.md). `signing` is there once the host has had a trust file: the highest
- * floor, and the last configs that were accepted, since neither expiry nor a lost trust file keeps a node from booting those.
- * `accept-unsigned` is written on the host, for a while.
+ * Records of a host that starts only signed configs (docs/signing.md). `signing` exists once the host has had a trust file: the highest
+ * floor, and the configs accepted last, since neither expiry nor a lost trust file keeps a node from booting those. `accept-unsigned`
+ * is written on the host, and expires.
  */
 import { type ExactRef, sameConfig } from '../api/config-ref.js';
 import { signaturesAnnotation, statementAnnotation } from '../api/signing.js';

@@ -1,10 +1,10 @@
 /**
- * Which pods of a node the kubelet will reject when it restarts with another config. A kubelet that starts admits every pod again:
- * static pods first, then the others from the oldest to the youngest, each against what those before it have left. A critical pod
- * is not rejected for want of resources; the kubelet stops others in its favour (preemption).
+ * Predicts which pods of a node the kubelet will reject when it restarts with another config. A kubelet that starts admits every pod
+ * again: static pods first, then the others from the oldest to the youngest, each against the resources that are left. A critical pod
+ * is not rejected for lack of resources; the kubelet evicts others in its favour (preemption).
  *
- * The kubelet reads allocatable from its Node, so a pod may also pass because the Node still had the old values at that moment; it
- * then fails at the next restart.
+ * The kubelet reads allocatable from its Node, so a pod may also pass because the Node still had the old values at that moment; it then
+ * fails at the next restart.
  */
 import { setDefaults } from './defaults.js';
 import { reservation } from './forecast/reservations.js';

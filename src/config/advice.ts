@@ -1,7 +1,7 @@
 /**
  * Warnings about values that the kubelet accepts but the author probably did not intend: unknown values, addresses that are ignored,
- * relative paths, default eviction thresholds that are lost, a limit of 0 that limits. Never an error, since the kubelet starts. Values
- * that are often intended cause no warning.
+ * relative paths, default eviction thresholds that are lost, eventRecordQPS: 0, which still limits. Never an error, since the kubelet
+ * starts. Values that are often intended cause no warning.
  */
 import { quote } from '../go/text.js';
 import { choicesOf, fieldsWithChoices } from './choices.js';

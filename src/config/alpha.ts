@@ -1,7 +1,7 @@
 /**
- * The alpha's payload (`kubeletconfig/v1alpha1`, Kubernetes 1.8 and 1.9) rewritten as v1beta1: fields that were renamed, maps that
- * were still written as flag text in 1.8, and a warning for each field that v1beta1 does not have. What the document leaves
- * out gets v1beta1's defaults: those of v1alpha1 would open anonymous access.
+ * Converts a payload of DKC alpha (`kubeletconfig/v1alpha1`, Kubernetes 1.8 and 1.9) to v1beta1: renamed fields, maps that 1.8 still
+ * wrote as flag text, and a warning for each field that v1beta1 does not have. Unset fields get v1beta1's defaults: those of v1alpha1
+ * would allow anonymous access.
  */
 
 import type { Entry, Value } from '../go/yaml/value.js';

@@ -1,4 +1,4 @@
-/** The check of what an overlay makes of a node's local config; findings point into the overlay or into the local file. */
+/** Checks the document that an overlay and a node's local config result in. Findings have positions in the overlay or in the local file. */
 import { type CheckOptions, type CheckResult, type Examination, examine, type Place, withEffective } from './check.js';
 import { DecodeError } from './decode.js';
 import { Doubts } from './follow-ups.js';

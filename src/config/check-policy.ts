@@ -1,5 +1,5 @@
 /**
- * Checks a payload against a field policy before any host has it. Pure.
+ * Checks a payload against a field policy before it is assigned to any host. Pure.
  *
  *   overlay   may name only what the policy allows, also where the local config has the same value
  *   whole     may differ from the local config only where the policy allows it; where that is not known, it counts as an overlay

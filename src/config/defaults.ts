@@ -1,6 +1,6 @@
 /**
- * Fills what a document leaves out, as the kubelet of a minor does: the object it would show on /configz, on Linux. A pointer,
- * list or map is left out when nil, anything else when it is zero: `maxPods: 0` means 110, `healthzPort: 0` means 0.
+ * Applies the kubelet's defaults of a minor: the result is what /configz shows on Linux. A pointer, list or map is defaulted if it is
+ * nil, anything else if it is zero: `maxPods: 0` means 110, but `healthzPort: 0` means 0.
  */
 import { complete } from './decode-fields.js';
 import { defaultOf, type Field, fieldAt, fieldsOf } from './fields.js';

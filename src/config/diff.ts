@@ -1,6 +1,6 @@
 /**
- * Difference between two configs, by meaning: after defaults, durations and quantities as values, a missing list or map
- * like an empty one. Maps differ key by key, lists as a whole.
+ * Compares two configs by meaning: after defaults, with durations and quantities as values, and a missing list or map equal to an empty
+ * one. Maps differ key by key, lists as a whole.
  */
 import { copy, setOwn } from './copy.js';
 import { setDefaults } from './defaults.js';

@@ -1,4 +1,4 @@
-/** Writes a config as a document that any kubelet from 1.11 on reads: JSON, which is YAML too. */
+/** Serializes a config as a document that any kubelet from 1.11 on can read: JSON, which is also YAML. */
 import { header } from './header.js';
 import type { KubeletConfig } from './model.js';
 

@@ -1,4 +1,4 @@
-/** Paths of fields as lists of parts; the last part may be a key of a map. */
+/** Paths of fields as lists of names; the last one may be the key of a map. */
 import { isObject } from '../json.js';
 import { childPath, type KubeletConfig, type Minor } from './model.js';
 import { type Shape, type StructShape, shapeOf } from './shape.js';

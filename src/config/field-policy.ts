@@ -1,6 +1,6 @@
 /**
- * Which fields a dynamic config may change. Pure: compares the candidate with the local config, both after defaults and flags. On a
- * host without a policy file the built-in policy refuses only what opens access that the local config keeps closed; a file
+ * Decides which fields a dynamic config may change. Pure: compares the candidate with the local config, both after defaults and flags.
+ * Without a policy file, the built-in policy rejects only what opens access that the local config keeps closed; a file
  * (`--field-policy`) replaces it. docs/field-policy.md describes the format.
  */
 import type { FieldPolicy } from '../api/field-policy.js';

@@ -1,6 +1,6 @@
 /**
- * Bugs of released kubelets that depend on a field: in which versions, what they do, and the pull request that fixed them. Each was read in
- * the kubelet's source on both sides of the fix. Releases of vendors may have a fix earlier.
+ * Known bugs of released kubelets that depend on a field: the affected versions, the effect, and the pull request with the fix. Each
+ * was verified in the kubelet's source on both sides of the fix. Releases of vendors may have a fix earlier.
  */
 import { readQuantity } from '../go/quantity.js';
 import { setDefaults } from './defaults.js';

@@ -1,4 +1,4 @@
-/** One config over another, both as written: structs field by field, maps key by key, everything else replaced. */
+/** Merges one config into another, both as written: structs field by field, maps key by key, everything else is replaced. */
 import { isObject } from '../json.js';
 import { setOwn } from './copy.js';
 import type { KubeletConfig } from './model.js';

@@ -1,6 +1,6 @@
 /**
- * The node's local config as written: the --config file, then the drop-ins of --config-dir as the kubelet of that minor
- * merges them. What nobody wrote stays out, so that later defaults count.
+ * Merges a node's local config as written: the --config file, then the drop-ins of --config-dir as the kubelet of that minor merges
+ * them. Unset fields stay unset, so that later defaults apply.
  */
 import { asYaml } from '../go/yaml/write.js';
 import { canonical } from './canonical.js';

@@ -1,4 +1,4 @@
-/** The config that a node runs with an overlay: the local config as written, and the overlay over it. */
+/** Merges an overlay into the local config of a node, as written. The result is the document that the kubelet is started with. */
 import { asYaml } from '../go/yaml/write.js';
 import { header } from './header.js';
 import { type LocalConfig, type LocalFile, mergeLocal } from './merge-local.js';

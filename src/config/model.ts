@@ -1,7 +1,4 @@
-/**
- * The types this module shares: a config, a kubelet minor, a finding and where it points. Pure data; the knowledge is in
- * the files beside.
- */
+/** Types that this module shares: a config, a kubelet minor, a finding and its position; with helpers for versions and field paths. */
 import type { Position } from '../go/yaml/value.js';
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Known facts of a node and of the pods on it, for the question what a change of its config does to them. Every part may be
- * unknown; an unknown part settles nothing. `src/fleet/node-facts.ts` reads them from the API.
+ * Types for facts about a node and its pods, from which the impact of a config change is computed. Every fact may be unknown, and then
+ * decides nothing. `src/fleet/node-facts.ts` reads them from the API.
  */
 
 /** Amounts in billionths, as `src/go/quantity.ts` has them: cpu in cores, memory and ephemeral-storage in bytes, pods. */

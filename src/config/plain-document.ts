@@ -1,4 +1,4 @@
-/** A document as plain data, read as Go reads it: for files that are not kubelet configs, such as a kubeconfig on a node. */
+/** Parses a document to plain data, as Go would read it: for files that are not kubelet configs, such as a kubeconfig on a node. */
 import { plainValue } from '../go/yaml/plain.js';
 import { YamlError } from '../go/yaml/tokens.js';
 import { DocumentError, readDocument } from './document.js';

@@ -1,6 +1,6 @@
 /**
- * Reads a field policy: the file of a host, or an object of the cluster. Every mistake is an error with its place: a policy that is
- * only partly read would not protect the node.
+ * Parses a field policy: the file of a host, or an object of the cluster. Every mistake is an error with its position: a policy that is
+ * only partly understood would not protect the node.
  */
 
 import type { FieldPolicy } from '../api/field-policy.js';

@@ -1,6 +1,6 @@
 /**
- * `maxPods=150`, `evictionHard.memory.available=200Mi`, `clusterDNS=10.0.0.10,10.0.0.11`, `maxPods-`: one field and its
- * new value as a person types it, read by the field's type. Pure.
+ * Parses one field and its new value as typed on a command line, by the field's type: `maxPods=150`,
+ * `evictionHard.memory.available=200Mi`, `clusterDNS=10.0.0.10,10.0.0.11`, `maxPods-`. Pure.
  */
 import { isObject } from '../json.js';
 import { setOwn } from './copy.js';

@@ -1,4 +1,4 @@
-/** "Did you mean": the known name nearest to one that is not known. */
+/** "Did you mean": finds the known name nearest to an unknown one. */
 
 /** `memorySwap.swapBehavior` for `swapBehavior`: paths of fields that lie deeper than the name was written, at most three. */
 export function deeper(name: string, paths: Iterable<string>): string[] {

@@ -1,4 +1,7 @@
-/** Events of a set: one for each change of its condition and each action of a person, for `kubectl describe` and alerts. */
+/**
+ * Events of a set: one for each new step of its rollout, each change of its condition and each finished analysis, for `kubectl
+ * describe` and alerts.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { NodeConfigSet, NodeConfigSetStatus, SetStep, SetStepKind, WaveAnalysis } from '../api/node-config-set.js';
 import { stepText } from '../rollout/steps.js';

@@ -1,6 +1,6 @@
 /**
- * The inventory of a fleet: which values of each field exist, on how many nodes, from where, in which pools; and outliers, nodes whose
- * value differs from that of nearly all others in their pool. Pure.
+ * The inventory of a fleet: the values of each field, on how many nodes, from where, in which pools; and outliers, nodes whose value
+ * differs from that of nearly all others in their pool. Pure.
  */
 import { getField } from '../config/model.js';
 import { byNaturalOrder } from '../natural-order.js';

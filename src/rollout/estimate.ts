@@ -1,6 +1,6 @@
 /**
- * How long a rollout takes, from the sizes of its waves and the time of one trial. Approvals, windows and failures are not part of it.
- * Pure.
+ * Estimates how long a rollout takes, from the sizes of its waves and the duration of one trial. Excludes approvals, windows and
+ * failures. Pure.
  *
  * Example: 5,000 nodes in waves of 1, 249, 1,000 and 3,750, trials of 10 minutes, 1,250 in trial and 500 unavailable at most, a soak of
  * 10 minutes after the second wave: 10 + (10 + 10) + 10 + 3 × 10 = 70 minutes, and a few seconds a restart.

@@ -1,4 +1,4 @@
-/** The nodes that a set selects, as plan() sees them: each from its Node, its NodeConfig and the claims on it. Pure. */
+/** Builds the nodes of a set as plan() gets them: each from its Node, its NodeConfig and the claims on it. Pure. */
 import { exclusionReasons, failureReasons } from '../api/condition-reasons.js';
 import { configErrors } from '../api/config-error.js';
 import { type ConfigRef, formatRef, refOf, sameConfig } from '../api/config-ref.js';

@@ -1,4 +1,4 @@
-/** The config of a set as a payload, its revision, and the ConfigMaps that hold it. Pure. */
+/** Revisions of a set: the payload of its config, the revision's name, and the ConfigMaps that hold it. Pure. */
 import { createHash } from 'node:crypto';
 import type { ConfigRef } from '../api/config-ref.js';
 import { configNamespace } from '../api/node-config.js';

@@ -1,4 +1,4 @@
-/** The spec of a NodeConfigSet with its defaults, read into numbers. Pure. */
+/** Parses the spec of a NodeConfigSet: applies defaults, and converts its values to numbers. Pure. */
 import type { LabelSelectorObject } from '../api/label-selector.js';
 import {
   type NodeConfigSetSpec,

@@ -1,8 +1,8 @@
 /**
- * Which revision a set wants on a node, so that "on target" means that one and not whatever the node was assigned last. Pure: from the
- * status of the sets, as the controller wrote it.
+ * Determines which revision a set wants on a node, so that "on target" means this one and not the one that the node was assigned last.
+ * Pure: from the status of the sets, as the controller wrote it.
  *
- *   the revision that is rolled out          also on nodes that have not got it yet, are excluded, or wait for a wave
+ *   the revision that is rolled out          also on nodes that do not have it yet, are excluded, or wait for a wave
  *   after abort, undo or a rollback          the one before; without one, any but the rejected one
  */
 import { refOf, sameConfig } from '../api/config-ref.js';

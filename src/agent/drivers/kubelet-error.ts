@@ -1,12 +1,12 @@
 /**
- * Why a kubelet exited, from the lines that it logged. Pure. It exits in one of these ways, and the line is the last one of
- * its kind, or of a panic and of a fatal error the first, since a stack trace follows:
+ * Finds the reason for a kubelet's exit in its log lines. Pure. A kubelet exits in one of these ways. The line is the last one of its
+ * kind, but the first one for a panic or a fatal error, since a stack trace follows:
  *
  *   panic: …, fatal error: …, SIGSEGV: …            the Go runtime, with a stack trace of up to thousands of lines
  *   F1116 12:00:00.000000 123 server.go:274] …      klog.Fatal, kubelets up to 1.20, with all goroutines
  *   E1116 12:00:00.000000 123 run.go:72] "…" err=…  klog
  *   {"ts":…,"msg":"command failed","err":"…"}       logging.format: json; lines that report no error have a field "v"
- *   Error: …                                        a command line that it cannot read
+ *   Error: …                                        an invalid command line
  */
 import { goUnquote } from '../../go/quote.js';
 import { isObject } from '../../json.js';

@@ -1,7 +1,7 @@
 /**
- * The log of one kubelet process. It inherits relet's standard error, so its lines are there where that is a file (`relet up`,
- * `StandardError=append:…`), or in the journal under its process id, or in its --log-file (kubelets up to 1.25). Behind a pipe,
- * as in a container, they cannot be read: a pipe of relet's own would end the kubelet together with relet.
+ * Reads the log of one kubelet process. The kubelet inherits relet's standard error, so its lines are in that file (`relet up`,
+ * `StandardError=append:…`), in the journal under its process id, or in its --log-file (kubelets up to 1.25). If standard error is a
+ * pipe, as in a container, they cannot be read: a pipe of relet's own would end the kubelet together with relet.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { isOwnLine } from '../../log.js';

@@ -1,4 +1,4 @@
-/** The version of the kubelet's binary. The binary is run only when its file has changed: that takes some 50 ms. */
+/** Reads the version of the kubelet's binary. The result is cached until the file changes, since running the binary takes some 50 ms. */
 
 import { isObject } from '../../json.js';
 import { defineRecord, type JsonRecord } from '../state/json-record.js';

@@ -1,6 +1,6 @@
 /**
- * The process driver: relet is the parent of the kubelet, one at a time. Also across a kill -9 of relet: a kubelet that an
- * earlier relet left running is found by its record and stopped first.
+ * The process driver: relet is the parent of the kubelet, one at a time. A kubelet that survived a kill -9 of an earlier relet is found
+ * by its record and stopped first.
  */
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import type { Clock } from '../../clock.js';

@@ -1,5 +1,6 @@
 /**
- * Answer of this node to a request: each signal before and after. Pure. A signal that is not known for both windows is left out.
+ * Computes the answer of this node to an observation request: each signal before and after the change. Pure. A signal that is unknown
+ * in either window is left out.
  *
  *        before            first list                 second list
  *   ├──────────────┤·····├────────────── after ──────────────┤

@@ -1,10 +1,10 @@
 /**
- * History of the host: a reading a minute for two hours, in a record of fixed length that is replaced whole. Pure.
+ * The sampler's history: one sample a minute for two hours, in a record of fixed length that is replaced atomically. Pure.
  *
  *   sample: [wall clock ms, monotonic ms, value of each column or null]
  *
- * Windows are of the wall clock, rates of the monotonic one. Where the wall clock was set between two samples, or a counter started
- * again, nothing is counted between the two. A window of which less than half is covered has no value.
+ * Windows are in wall-clock time, rates in monotonic time. If the wall clock was set between two samples, or a counter restarted,
+ * nothing is counted between the two. A window of which less than half is covered has no value.
  */
 import { type Column, columns, type Reading } from './host-reading.js';
 

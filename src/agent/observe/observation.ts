@@ -1,6 +1,6 @@
 /**
- * Answers the request of an analysis: a list of pods when its window `after` begins, another one when it is over, and then the answer in
- * the report. What is known is on disk, so that a restart of the agent in between changes nothing.
+ * Answers the observation request of an analysis: lists the pods when the window `after` begins and again when it ends, and then adds
+ * the answer to the report. The progress is on disk, so that a restart of the agent in between changes nothing.
  *
  *   requested ──► waits for after.from ──► first list, recorded ──► waits for after.to ──► second list ──► answered, recorded
  */

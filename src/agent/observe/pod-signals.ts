@@ -1,5 +1,5 @@
 /**
- * Effects on the pods of a node in a window, from their status in a list that was made at its end or later. Counts are of
+ * Counts the effects on a node's pods in a window, from their status in a list that was read at its end or later. Counts are of
  * workloads: ten restarts of one crash-looping pod are one. Pure. Times in a status have whole seconds.
  */
 import type { KubeObject } from '../../api/object.js';

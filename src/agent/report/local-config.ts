@@ -1,4 +1,4 @@
-/** The local config as the status shows it, so that a change can be previewed and merged without asking the kubelet. */
+/** Prepares the local config for the status, so that changes can be previewed and merged without a request to the kubelet. */
 import { hiddenHeader, readLocalConfig } from '../../api/local-config.js';
 import type { LocalConfig } from '../../api/node-config.js';
 import { readPlain } from '../../config/plain-document.js';

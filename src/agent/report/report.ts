@@ -1,4 +1,7 @@
-/** Report of a node about its config, in every dialect: status.config (beta) and the condition ConfigOK (alpha). Pure. */
+/**
+ * The report of a node about its config, and its conversion to each API form: status.config (DKC beta) and the condition ConfigOK (DKC
+ * alpha, NodeConfig). Pure.
+ */
 import { okReasons } from '../../api/condition-reasons.js';
 import type { ConfigError } from '../../api/config-error.js';
 import { type ExactRef, type NodeConfigStatus, nodeConfigSource, sameConfig } from '../../api/config-ref.js';

@@ -1,6 +1,6 @@
 /**
- * Keeps the newest report, logs each new error once with its cause, and keeps a copy on disk. The API side writes the
- * newest one when the API server answers; a report never fails a sync.
+ * Keeps the newest report, logs each new error once with its cause, and saves a copy on disk. The status writer (sync/status-writer.ts)
+ * sends it when the API server answers; reporting never fails a sync.
  */
 
 import { isDeepStrictEqual } from 'node:util';

@@ -1,6 +1,6 @@
 /**
- * Takes over what a real kubelet with Dynamic Kubelet Configuration left in the same directory, under DIR/store: its
- * records and the checkpoints they name. Copied, not moved: the kubelet of before finds its own unchanged.
+ * Adopts the state that a real kubelet with Dynamic Kubelet Configuration left in the same directory, under DIR/store: its records and
+ * the checkpoints they name. It is copied, not moved, so that this kubelet finds its own state unchanged after a downgrade.
  */
 import { join } from 'node:path';
 import { type ExactRef, formatRef } from '../../api/config-ref.js';

@@ -1,7 +1,7 @@
 /**
- * The state of one node on disk: checkpoints and a few record files under DIR/meta, each replaced whole. It is the only thing
- * that survives a restart. `assigned` and `last-known-good` have upstream's form. Every other record is declared with
- * defineRecord() by the part that owns it, and may be lost without harm except where docs/operations.md says otherwise.
+ * The state of one node on disk: checkpoints and a few record files under DIR/meta, each replaced atomically. It is the only thing that
+ * survives a restart. `assigned` and `last-known-good` have upstream's form. Every other record is declared with defineRecord() by the
+ * part that owns it, and may be lost without harm except where docs/operations.md says otherwise.
  */
 import { dirname, join } from 'node:path';
 import { type ExactRef, nodeConfigSource, sameConfig } from '../../api/config-ref.js';

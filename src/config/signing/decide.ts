@@ -1,6 +1,6 @@
 /**
- * Decides whether a host accepts a config: the statement is for exactly this content, enough persons signed it, and it is for this host
- * and for now. Pure: the host passes what it trusts, its clock and its records.
+ * Decides whether a host accepts a signed config: the statement matches exactly this content, enough people signed it, and it is valid
+ * for this host and now. Pure: the host passes its trust file, its clock and its records.
  */
 import { type SignatureReason, signaturesAnnotation, statementAnnotation } from '../../api/signing.js';
 import { type AllowedSigner, isForConfigs } from './allowed-signers.js';

@@ -1,6 +1,6 @@
 /**
- * Public keys as SSH writes them, and whether a signature is theirs. By node:crypto; the formats are those of RFC 4253, 5656, 8332,
- * 8709, and of OpenSSH's PROTOCOL.u2f for keys in hardware (`sk-`).
+ * Parses public keys in SSH's format and verifies signatures with them, by node:crypto. The formats are those of RFC 4253, 5656, 8332,
+ * 8709, and of OpenSSH's PROTOCOL.u2f for hardware keys (`sk-`).
  */
 import { constants, createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { readWire, type WireReader, wireString } from './wire.js';

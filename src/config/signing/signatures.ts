@@ -1,4 +1,4 @@
-/** SSH signatures (SSHSIG, OpenSSH's PROTOCOL.sshsig) as `ssh-keygen -Y sign` writes them, one after the other. */
+/** Parses SSH signatures (SSHSIG, OpenSSH's PROTOCOL.sshsig) as `ssh-keygen -Y sign` writes them, one after the other. */
 import { createHash } from 'node:crypto';
 import { signatureNamespace } from '../../api/signing.js';
 import { fingerprintOf, keyTypeOf, readPublicKey } from './public-key.js';

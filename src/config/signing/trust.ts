@@ -1,4 +1,7 @@
-/** The trust file of a host: whose signatures it needs before it starts a config. docs/signing.md shows the format. */
+/**
+ * Parses the trust file of a host: the signers whose signatures a config needs before the host starts it. docs/signing.md shows the
+ * format.
+ */
 import type { Entry, Position, Value } from '../../go/yaml/value.js';
 import { DocumentError, readDocument } from '../document.js';
 import { type AllowedSigner, parseAllowedSigner, parsePublicKey } from './allowed-signers.js';

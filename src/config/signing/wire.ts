@@ -1,4 +1,4 @@
-/** Data as SSH writes it (RFC 4251): numbers big-endian, strings with their length before them. */
+/** Reads and writes SSH's binary data types (RFC 4251): big-endian numbers, and strings with their length before them. */
 
 export interface WireReader {
   byte(): number;

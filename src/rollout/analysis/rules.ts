@@ -1,4 +1,4 @@
-/** `strategy.analysis` with its defaults, read into numbers; and the signals that a set compares. Pure. */
+/** Parses `strategy.analysis` with its defaults, and selects the signals that a set compares. Pure. */
 import {
   type AnalysisSignal,
   type AnalysisStrategy,

@@ -1,6 +1,6 @@
 /**
- * Which pods of a node a drain evicts, which it leaves, and which keep it from being drained. Pure, so that `relet rollout plan` names
- * undrainable nodes before anything starts, by the same rules as the controller.
+ * Decides which pods of a node a drain evicts, which it leaves, and which make a node undrainable. Pure, so that `relet rollout plan`
+ * names undrainable nodes before anything starts, by the same rules as the controller.
  *
  *   finished, mirror and DaemonSet pods, label cluster.x-k8s.io/drain=skip     leave
  *   being deleted, label cluster.x-k8s.io/drain=wait-completed                 wait
