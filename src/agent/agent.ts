@@ -1,5 +1,5 @@
 /**
- * One node: the whole flow.
+ * The agent of one node: its whole reconcile flow.
  *
  *     watch ─► resolve ─► checkpoint ─► validate ─► assign ─► restart       sync: needs the API
  *                                          └─ rejected ─► report, run last known good
@@ -9,8 +9,8 @@
  *             load ─► validate ─► start ─► healthy? ─► report ─► trial passed   boot: needs nothing but disk
  *                        └─ rejected ─┴─ not ─► last known good ─► local
  *
- * Every start is a boot: it chooses from disk. So sync, a rollback and a request on the host all do the same: they change the
- * records, and then the kubelet is restarted if another config should run. create-agent.ts puts the parts together.
+ * Every kubelet start is a boot: the config is chosen from disk. So sync, a rollback and a request on the host all do the same: change the
+ * records, then restart the kubelet if another config should run. create-agent.ts wires the parts.
  */
 import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
 import type { Clock } from '../clock.js';
@@ -79,11 +79,11 @@ export class Agent {
     this.#parts = parts;
   }
 
-  /** Until the signal fires; its reason may name the signal to stop the kubelet with. Returns the exit code. */
+  /** Runs until the signal fires; its reason may name the signal to stop the kubelet with. Returns the exit code. */
   async run(signal: AbortSignal): Promise<number> {
     const { state, driver, api, parts, report } = this.#parts;
     state.sync();
-    // Left on the host while no relet ran.
+    // Requests that were left on the host while relet was not running.
     if (state.read(requestRecord) !== undefined) takeRequest(this.#parts);
     await driver.recover();
     await report.readHost();
@@ -95,7 +95,7 @@ export class Agent {
       return await this.#runLoop(signal);
     } finally {
       signal.removeEventListener('abort', onStop);
-      // After a change that ends relet, the API should know why; a stop does not wait.
+      // If relet exits for a config change, the status is written first. A stop does not wait for that.
       if (!signal.aborted) await api.flush();
       over.abort();
       for (const part of parts) part.stop?.();
@@ -105,7 +105,7 @@ export class Agent {
 
   // ── boot: load, validate, start, healthy?, report, trial passed ──
 
-  /** One kubelet after another. */
+  /** Runs one kubelet after the other. */
   async #runLoop(signal: AbortSignal): Promise<number> {
     const { options, boot, current, pace, detach, report, random } = this.#parts;
     for (let crashes = 0; ; ) {
@@ -113,17 +113,17 @@ export class Agent {
       if (detach?.isDone) await this.#untilAttached(signal);
       const { changes } = current;
       const choice = await boot.choose(signal);
-      // Nothing is awaited between here and the start: a stop that came before found no kubelet to stop.
+      // No await between here and the start: a stop that came before found no kubelet to stop.
       if (signal.aborted) return 0;
       if (choice === undefined || changes !== current.changes) continue;
       pace.settled();
       const { run, exit } = await boot.run(choice, signal);
-      // A kubelet that was too young to handle it was killed by the signal, and that is not a failure.
+      // A kubelet that had not installed its signal handler yet was killed by the signal, which is not a failure.
       if (signal.aborted) return exit.signal === signal.reason ? 0 : exitCode(exit);
       if (detach?.exitCode !== undefined) return detach.exitCode;
       if (exit.requested && options.onChange === 'exit') return 0;
       if (exit.requested) {
-        // The next config is another one: it does not wait for the crashes of the one before.
+        // Another config follows: no backoff for the crashes of the previous one.
         crashes = 0;
         continue;
       }
@@ -133,12 +133,12 @@ export class Agent {
       crashes = run.healthy ? 1 : crashes + 1;
       const delayMs = backoffMs(crashes, { initialMs: options.crashDelayMs, ...crashBackoff }, random);
       if (changes === current.changes) await current.pause(delayMs, signal);
-      // Another config does not wait for the crashes of the one before, after a rollback either.
+      // Another config, also after a rollback: no backoff for the crashes of the previous one.
       if (changes !== current.changes) crashes = 0;
     }
   }
 
-  /** Until another config is assigned, or a person on the host releases the node. */
+  /** Waits until another config is assigned, or a person on the host releases the node. */
   async #untilAttached(signal: AbortSignal): Promise<void> {
     const { current, detach, report } = this.#parts;
     report.update();
@@ -148,7 +148,7 @@ export class Agent {
 
   // ── sync: watch, resolve, checkpoint, validate, assign, restart ──
 
-  /** The next config replaces one that was rolled back: that is not delayed. */
+  /** The next config replaces one that was rolled back, which is not delayed. */
   get #isCorrection(): boolean {
     return this.#parts.current.run?.choice.error?.outcome === 'rolled back';
   }
@@ -157,7 +157,7 @@ export class Agent {
     return this.#isCorrection ? 0 : this.#parts.pace.readWaitMs;
   }
 
-  /** Something may have changed. Idempotent. Throws a ConfigError when the reference cannot be followed. */
+  /** One sync, called whenever something may have changed. Idempotent. Throws a ConfigError if the reference cannot be followed. */
   async sync(pass: SyncPass, signal: AbortSignal): Promise<SyncResult> {
     const { state, current, lastKnownGood, pace, owed, detach, report, log } = this.#parts;
     const { instruction } = pass;
@@ -187,9 +187,9 @@ export class Agent {
   }
 
   /**
-   * Validated before anything is stopped. A rejected config is assigned all the same, and reported; it is only never started. Undefined
-   * where something else was decided since `changes`, such as by a person on the host, who may want local and a hold, and where the
-   * reference was taken back meanwhile: the kubelet keeps running.
+   * Validates a config before anything is stopped, and records it as assigned. A rejected config is assigned and reported too, but never
+   * started. Returns undefined if the decision is out of date: the records have changed since `changes`, for example by a request on the
+   * host, or the reference has changed back. The kubelet keeps running then.
    */
   async #assign(
     source: ExactRef | undefined,
@@ -202,7 +202,7 @@ export class Agent {
     // Checked again after validation: the kubelet may have answered meanwhile.
     const replaces = () => (run?.wasActive ? run.choice.source : undefined);
     const records = recordsAfterAssign(state, source, replaces());
-    // The API answers while the config is validated.
+    // Concurrent with validation: the API takes its time.
     const baseline = current.takeBaseline();
     const choice = await this.#parts.choose(signal, { ...records, ignoresFailures: isAnother, isArriving: true });
     if (isAnother) await unit?.forgetRemoval();
@@ -215,13 +215,13 @@ export class Agent {
     if (choice.error !== undefined) report.counters.rejections++;
     assign(state, source, replaces());
     log.info('config assigned', { config: formatRef(source, 'log'), key: source?.kubeletConfigKey });
-    // As upstream: for each source that a Node is assigned, whatever follows.
+    // As upstream: an event for each source that a Node is assigned, even if no restart follows.
     const isReported = pass.instruction.isNodes === true;
     if (isReported) api.send(events.changed(source));
     return { choice, baseline, isReported };
   }
 
-  /** Restarts the kubelet where that is needed, now or after the time that is returned. */
+  /** Restarts the kubelet if needed, now or after the returned time. */
   async #apply(next: Assigned | undefined, { isCorrection }: { isCorrection: boolean }): Promise<number | undefined> {
     const { api, current, pace, report } = this.#parts;
     const wasReported = pace.isRestartWaiting && this.#isReported;

@@ -31,7 +31,7 @@ export type Rank = 'assigned' | 'previous-config' | 'last-known-good' | 'local';
 /** A config that was healthy and was replaced, by a reset or on trial, kept until local was healthy once or another passed its trial. */
 export const previousConfigRecord = defineRecord('previous-config', isExactRef, { formerly: { name: 'way-back' } });
 
-/** A config that may run, and what to know while it does. */
+/** A config that may run, with the facts needed while it does. */
 export interface Choice {
   rank: Rank;
   /** Undefined for local. Names the merged document where it is an overlay. */
@@ -148,7 +148,7 @@ export async function choose(
   return withPassedOver({ ...(await lastResort(parts, signal, records)), isLastResort: true }, passedOver);
 }
 
-/** Less trusted candidates are not validated; known failures are reported. */
+/** Recorded failures of the less trusted candidates, for the report. They are not validated. */
 async function failedBefore(parts: ChooseParts, list: Ranked[], { rollbackFrom }: Records): Promise<PassedOver[]> {
   const { state, commandLine } = parts;
   const kubeletVersion = rollbackFrom ?? (await parts.driver.version());
@@ -195,7 +195,7 @@ export async function chooseOrWait(
   return undefined;
 }
 
-/** A stop does not wait for a kubelet that was only started to validate. */
+/** A stop does not wait for a kubelet probe. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   let stop = () => {};
   const aborted = new Promise<undefined>((resolve) => {
@@ -210,8 +210,8 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /**
- * A record that names what an earlier one named adds nothing. After a reset, the config before it is trusted more than the last known
- * good; once another config is assigned, less: the reset was wanted, and local gets its chance first.
+ * The candidates in order of trust, without duplicates. After a reset, the previous config comes before last known good. Once another
+ * config is assigned, it comes after: the reset was intended.
  */
 function candidates({ assigned, previous, lastKnownGood }: Records): Ranked[] {
   const isReset = 'source' in assigned && assigned.source === undefined;
@@ -276,7 +276,7 @@ async function accept(
     { checkpoint, document, kubeletVersion },
     { steps, isLastKnownGood: isGood, ...(rank === 'assigned' && { role: isArriving ? 'arriving' : rank }), signal },
   );
-  // The change did not help: the result is checked again after the next change.
+  // The changed input did not help: retried only after another change.
   if (failed && validation.kind === 'rejected') setResult(state, key, failedAgain(parts, failed));
   const accepted = orThrow(validation);
   if (failed) parts.log.info('retrying config: the kubelet or a file that the config names has changed', { rank });
@@ -285,7 +285,7 @@ async function accept(
   return { rank, source, document, payloadDigest, accepted, key, kubeletVersion };
 }
 
-/** The failures that keep a choice from being another one. */
+/** Recorded failures because of which a more trusted candidate was not chosen. */
 export function failuresOf({ error, passedOver = [] }: Choice): FailedBefore[] {
   if (error === undefined) return [];
   return passedOver.flatMap(({ error }) => (error instanceof FailedBefore ? [error] : []));
@@ -348,7 +348,7 @@ function nameOf(recorded: Recorded): string {
   return 'source' in recorded ? formatRef(recorded.source, 'log') : 'unreadable record';
 }
 
-/** Not a config that has passed its trial, under this identity, and not where no better config could run instead. */
+/** False for a config that has passed its trial with this ref, and for the last resort. */
 export function needsTrial(choice: Choice, state: NodeState): boolean {
   if (choice.isLastResort) return false;
   if (choice.source === undefined)
@@ -359,7 +359,7 @@ export function needsTrial(choice: Choice, state: NodeState): boolean {
   return !(hasPassed && sameConfig(goodOf(state), choice.source, 'document'));
 }
 
-/** The same bytes, under any identity; whether they are still trusted is another question. */
+/** Compares the bytes, with any ref. Whether last known good may still run is not checked. */
 export function hasBytesOfLastKnownGood(
   state: NodeState,
   { source, document }: Pick<Choice, 'source' | 'document'>,

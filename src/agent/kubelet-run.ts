@@ -40,11 +40,11 @@ import {
 export interface RunListener {
   /** The kubelet runs with this config. */
   onStarted(): void;
-  /** Its config is active, since the kubelet has answered, or there are warnings about it. */
+  /** The kubelet has answered, so its config is active; or there are new warnings. */
   onChange(): void;
   /** Healthy for the first time. */
   onHealthy(): void;
-  /** The trial is over; the kubelet may run on. */
+  /** The trial is over; the kubelet may continue to run. */
   onTrialEnd(end: TrialEnd): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export interface KubeletRunOptions {
   probe: HealthzProbe;
   /** Undefined until there is a kubeconfig. */
   view(): NodeView | undefined;
-  /** True when the node's client certificate is past its end. */
+  /** True when the node's client certificate has expired. */
   certificateExpired(): Promise<boolean>;
   clock: Clock;
   log: Log;
@@ -69,7 +69,7 @@ const logPatienceMs = 2000;
 const podsTimeoutMs = 1000;
 const nothingBefore: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
 
-/** The agent was too slow to find out itself: the config is not started again for that. */
+/** The host's deadline ended the trial, because the agent was too slow. The config is not started again. */
 const overdue: TrialEnd = {
   kind: 'failed',
   reason: 'NotHealthy',
@@ -82,12 +82,12 @@ export class KubeletRun {
   next: Choice | undefined;
   /** Counts of the trial. Undefined when no other config could run, or the trial is over. */
   trial: Trial | undefined;
-  /** Its trial failed: to run with this config, the kubelet has to be started again. */
+  /** The trial failed: the config needs another kubelet start to run again. */
   hasFailed = false;
-  /** It has answered and is running. */
+  /** The kubelet has answered and is running. */
   alive = false;
   healthy = false;
-  /** How it crashed. */
+  /** Description of the crash. */
   crash: string | undefined;
   /** Warnings collected while it ran. */
   warnings: string[] = [];
@@ -133,7 +133,7 @@ export class KubeletRun {
     const over = new AbortController();
     this.#startedMs = clock.monotonic();
     const exited = driver.start({ source, file: document.file }, listener.onStarted);
-    // After the start, since the disk takes its time: until the first crash there is nothing to lose.
+    // After the start, since a write waits for the disk: until the first crash the record has nothing new.
     this.saveTrial();
     if (this.rejectedPods === undefined) this.#options.state.remove(rejectedPodsRecord);
     const checked = this.#checkHealth(listener, over.signal);
@@ -176,7 +176,7 @@ export class KubeletRun {
     const trial = beginOrResume(this.trial, { key, source, before: nothingBefore, bootId: driver.bootId() });
     this.trial = { ...trial, ...(this.alive && { wasActive: true }) };
     this.#trialBegins.abort();
-    // A last known good was not compared with the node before it.
+    // A last known good that was not on trial has no baseline yet.
     if (!wasOnTrial) void baseline?.then((taken) => this.#compareWith(taken, source));
   }
 
@@ -268,13 +268,13 @@ export class KubeletRun {
     const { health, isHealthy, sinceStartMs, unhealthyMs } = checked;
     this.#checkedMs = this.#options.clock.monotonic();
     if (isHealthy && !this.healthy) this.#checkPods(listener, signal);
-    // If no other config could run, this one is active in the end, also if it never answers.
+    // If no other config could run, this one becomes active after a while even if the kubelet never answers.
     const isOverdue = this.trial === undefined && sinceStartMs >= this.#options.limits.healthDeadlineMs;
     this.#becomes(listener, { alive: health.alive || isOverdue, healthy: isHealthy });
     const silent = !health.alive && this.choice.accepted.healthz !== undefined;
     if (this.trial === undefined) return this.healthy ? { kind: 'done' } : { kind: 'again', silent, trialLeftMs: 0 };
     const limits = this.#limits();
-    // In whole seconds, since each change is a write that waits for the disk.
+    // In whole seconds, since each change is written to disk.
     const unhealthy = { ms: Math.floor(unhealthyMs / 1000) * 1000, bootId: this.#options.driver.bootId() };
     const healthyMs = this.trial.healthyMs + checked.countedMs;
     const trial = { ...this.trial, healthyMs, unhealthy };
@@ -360,7 +360,7 @@ export class KubeletRun {
     return this.#options.clock.now() - this.sinceStartMs;
   }
 
-  /** A kubelet whose certificate has expired waits for another one, or exits, whatever its config is. */
+  /** A kubelet whose certificate has expired waits for a new one, or exits, with any config. */
   async #isCertificateExpired(): Promise<boolean> {
     const { certificateExpired, log } = this.#options;
     if (!(await certificateExpired())) return false;
@@ -377,7 +377,7 @@ export class KubeletRun {
     await withinMs(clock, logPatienceMs, kept);
   }
 
-  /** False when it could not be done, as with a full disk: then it is tried again after the next check. */
+  /** Returns false on failure, such as a full disk: it is retried after the next check. */
   async #end(listener: RunListener, end: TrialEnd): Promise<boolean> {
     try {
       await listener.onTrialEnd(end);
@@ -388,7 +388,7 @@ export class KubeletRun {
     }
   }
 
-  /** Before it is reported: a reset that reaches the next agent may return to this config. */
+  /** Called before the config is reported as active: after a reset, a later agent may fall back to it. */
   #recordActive(): void {
     if (this.trial === undefined || this.trial.wasActive) return;
     this.trial = { ...this.trial, wasActive: true };

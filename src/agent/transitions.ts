@@ -28,7 +28,7 @@ import {
   trialRecord,
 } from './trial/trial.js';
 
-/** Saves what was downloaded. True when it was not there, or no longer whole. */
+/** Saves the downloaded files. True if the checkpoint did not exist, or was damaged. */
 export function checkpoint(state: NodeState, { source, payload }: Resolved): boolean {
   const about = { uid: source.uid };
   try {
@@ -45,8 +45,8 @@ export function checkpoint(state: NodeState, { source, payload }: Resolved): boo
 }
 
 /**
- * From now on this is assigned. `replaces` is the config that was active so far. It is kept as a fallback until local was healthy once
- * or another config has passed its trial: after a reset, and where it is not last known good itself, since a reset may follow.
+ * Records a config as assigned. `replaces` is the config that was active so far. After a reset, or if it is not last known good itself
+ * (a reset may follow), it is kept as a fallback until local was healthy once or another config has passed its trial.
  */
 export function assign(state: NodeState, source: ExactRef | undefined, replaces: ExactRef | undefined): void {
   try {
@@ -143,7 +143,7 @@ export function garbageCollect(state: NodeState, log: Log, arriving: ExactRef | 
   }
 }
 
-/** An unreadable record names nothing. */
+/** Undefined for an unreadable record. */
 export function sourceOf(recorded: Recorded): ExactRef | undefined {
   return 'source' in recorded ? recorded.source : undefined;
 }

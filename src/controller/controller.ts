@@ -119,7 +119,7 @@ class Controller {
     this.#gatherMs = gatherMs;
     this.#counters = counters;
     this.#now = () => client.clock.monotonic();
-    // A dozen watches end with this signal; Node would suspect a leak.
+    // A dozen watches listen to this signal; Node.js would warn of a leak.
     setMaxListeners(0, signal);
     this.#queue = new WorkQueue<Key>({
       clock: client.clock,
@@ -169,7 +169,7 @@ class Controller {
     this.#isSynced = true;
     this.#add({ kind: 'guards' });
     for (const { metadata } of this.#view.sets.values()) this.#addSet(metadata.name);
-    // Cordons of a set that went without its controller.
+    // Cordons of a set that was deleted while no controller ran.
     for (const node of this.#view.nodes.values()) this.#addSet(drainMarkOf(node)?.set ?? '');
     for (const { metadata } of this.#view.nodes.values()) this.#nodeChanged(metadata.name);
     for (const { metadata } of this.#view.nodeConfigs.values()) this.#nodeConfigChanged(metadata.name);
@@ -200,7 +200,7 @@ class Controller {
     }
   }
 
-  /** Nothing is decided before all caches are synced: an object that is not listed yet would look deleted. */
+  /** Waits until all caches are synced: an object that is not listed yet would look deleted. */
   #add(key: Key): void {
     if (this.#isSynced) this.#queue.add(key);
   }

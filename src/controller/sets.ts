@@ -68,14 +68,14 @@ export interface SetReconcilerOptions {
   signal: AbortSignal;
 }
 
-/** How soon to look again for our own writes; the watch that brings them also starts a pass. */
+/** Requeue interval while own writes are not in the caches yet; the watch that delivers them also enqueues the set. */
 const ownWritesMs = 500;
 const resyncMs = 5 * 60_000;
-/** How soon to look again at nodes that are drained: pods are not watched. */
+/** Requeue interval during drains, since pods are not watched. */
 const drainMs = 3000;
 /** Depth limit of `spec.config`, whose overlay and whole config are free-form: more is never valid, and recursion has a limit. */
 const maxConfigDepth = 20;
-/** How often a batch is planned in one pass. */
+/** Limit of planning rounds in one pass. */
 const mostRounds = 5;
 
 /** The config of the spec: its text and revision, or why there is none. */
@@ -189,7 +189,7 @@ export class SetReconciler {
     return { set, rules, update, context: { rules, startedAtMs, isRejected: isRejected(state), nowMs } };
   }
 
-  /** A batch is planned again without nodes of which it turns out that they cannot be drained. */
+  /** Plans a batch, and plans it again without the nodes that turn out to be undrainable. */
   async #plan(
     pass: DrainPass,
     wanted: Wanted,
@@ -217,14 +217,14 @@ export class SetReconciler {
     }
   }
 
-  /** No node of it is changed any more. */
+  /** The set changes no further nodes. */
   async #liftAll(set: Pick<NodeConfigSet, 'metadata'>): Promise<ReconcileResult> {
     const context = { rules: undefined, startedAtMs: 0, isRejected: false, nowMs: this.#options.client.clock.now() };
     const left = await this.#drains.lift(set, [], { intent: undefined }, context);
     return left > 0 ? { kind: 'requeue', afterMs: ownWritesMs } : { kind: 'done' };
   }
 
-  /** Its cordons and its claims end before it does; with onDelete: Reset its nodes get their local config back. */
+  /** Before the set is deleted, its cordons and claims are removed; with onDelete: Reset its nodes get their local config back. */
   async #delete(set: NodeConfigSet): Promise<ReconcileResult> {
     const rules = this.#rules(set);
     const lifted = await this.#liftAll(set);
@@ -327,7 +327,7 @@ export class SetReconciler {
     return true;
   }
 
-  /** Its step is in the status. The next who changes spec.paused may write no name, and would be rejected while another is there. */
+  /** Removes the author annotations once the step is recorded: a later change of spec.paused without an author would be rejected. */
   async #forgetPauser(set: NodeConfigSet, { paused }: SetRules): Promise<void> {
     const { client, signal } = this.#options;
     const { name, resourceVersion } = set.metadata;

@@ -63,7 +63,7 @@ export function pick(
   for (const { node, isExempt } of todo) {
     if (picked.length === mostInBatch) break;
     if (node.isControlPlane && isControlPlaneBusy && !away.has(node) && !tried.has(node)) continue;
-    // A node that counts already costs nothing more, unless the budget is 0: that stops.
+    // A node that uses a budget already costs nothing more. A budget of 0 stops everything.
     const costs = { unavailable: away.has(node) ? 0 : 1, inTrial: tried.has(node) ? 0 : 1 };
     const isAffordable =
       allowed.unavailable > 0 &&

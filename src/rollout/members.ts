@@ -65,7 +65,7 @@ export interface SetNode {
   unsettledSinceMs?: number;
   /** Why it rejected or rolled back what is assigned. */
   failure?: Exclusion;
-  /** The config that the set assigned runs, and did harm: the node has failed as if it had rolled it back. */
+  /** The assigned config runs, and pods were rejected because of it: counts as failed, like a rollback. */
   harm?: Exclusion;
   /** The newest answer for an analysis, as far as it can be used. */
   observed?: Observed;
@@ -144,7 +144,7 @@ const controlPlaneLabels = ['node-role.kubernetes.io/control-plane', 'node-role.
 export const sourceText = (object: NodeConfig | undefined): string =>
   formatRef(refOf(object?.spec?.configSource), 'short');
 
-/** A report about an earlier spec is not about this one. */
+/** `waiting` while the report is about an earlier spec. */
 function stateOf(object: NodeConfig): ConfigState {
   const { metadata, spec, status } = object;
   const unset = isUnset(object);
@@ -218,7 +218,7 @@ function failureOf({ status }: NodeConfig): Exclusion | undefined {
 /** A clock of a node may be behind by so much. */
 const clockSkewMs = 60_000;
 
-/** Not of an earlier assignment of the same config: that was decided about by the person who retried. */
+/** Ignores rejected pods of an earlier assignment of the same config: a person has retried it since. */
 function harmOf(object: NodeConfig | undefined, { at }: Claim): Exclusion | undefined {
   const rejected = readRejectedPods(object?.status?.rejectedPods);
   if (rejected === undefined || !(Date.parse(rejected.since) + clockSkewMs >= Date.parse(at))) return undefined;
@@ -264,7 +264,7 @@ export function membersOf(
   return members.sort((a, b) => byName(a.node, b.node));
 }
 
-/** By the time it was created, then by name. One that is being deleted has no say. */
+/** By creation time, then by name. A set that is being deleted does not count. */
 function isOlder({ metadata: other }: NodeConfigSet, { metadata: set }: NodeConfigSet): boolean {
   if (other.name === set.name || other.deletionTimestamp !== undefined) return false;
   // A set that is not created yet is the youngest.

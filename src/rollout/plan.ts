@@ -82,7 +82,7 @@ export interface Plan {
   progress: RolloutProgress;
   /** Reason why the rollout waits; undefined while it is complete, or a batch is on its way. */
   waiting?: string;
-  /** When to look again, if nothing else happens. */
+  /** Time of the next pass, if no event comes earlier. */
   nextAtMs?: number;
 }
 
@@ -177,8 +177,8 @@ export const isWritten = ({ claim }: SetNode, { revision, at }: Intent): boolean
   claim !== undefined && claim.revision === revision && Date.parse(claim.at) >= Date.parse(at);
 
 /**
- * Nodes of a batch that is about to be given up, and that do not have it: a write of it may still be on its way. They are to be written
- * first, so that it has a conflict, and so that nothing is decided before it is known which nodes have the batch.
+ * Nodes that do not have a batch which is about to be given up. A write of the batch may still be in flight, so these nodes are written
+ * first: the late write then has a conflict, and it is certain which nodes have the batch before anything else is decided.
  */
 export function givenUp(before: Intent | undefined, after: Intent | undefined, nodes: readonly SetNode[]): SetNode[] {
   if (before === undefined || (before.at === after?.at && before.revision === after.revision)) return [];
@@ -187,9 +187,8 @@ export function givenUp(before: Intent | undefined, after: Intent | undefined, n
 }
 
 /**
- * While it is rolled out: nodes that have failed are recorded, so that the rollout does not continue to others when such a node is
- * repaired by hand or removed. Once there are more of them than may fail, and the strategy says so, all go back. Not after the rollout: a
- * node may fail for years.
+ * During a rollout, failed nodes are recorded, so that it does not continue when such a node is repaired by hand or removed. If there are
+ * more than maxFailed, and onFailure is Rollback, all nodes are rolled back. Not after the rollout: a node may fail years later.
  */
 function withFailures(state: SetState, seen: Survey, { rules, nowMs }: PlanInput): SetState {
   if (isRejected(state) || isComplete(state) || updateOf(state) === undefined) return state;
@@ -218,8 +217,8 @@ function withExpiry(state: SetState, { expiresAfterMs }: SetRules, nowMs: number
 }
 
 /**
- * The rollback is over when no node has the revision, and those that went back run what they went back to. What cannot be drained yet is
- * waited for. A node that was left alone meanwhile, such as a held one, returns later.
+ * A rollback is over when no node has the revision, and the nodes that were rolled back run their previous config. Nodes that cannot be
+ * drained yet are waited for. A node that is blocked meanwhile, such as a held one, is rolled back later.
  */
 function withRollback(state: SetState, { nodes, rules, nowMs }: PlanInput): SetState {
   if (!isRejected(state) || updateOf(state)?.outcome === 'Aborted') return state;
@@ -232,7 +231,7 @@ function withRollback(state: SetState, { nodes, rules, nowMs }: PlanInput): SetS
   return nodes.some(isLeft) ? state : { ...state, rollingBack: false };
 }
 
-/** In the order of what matters more: what stops everything, then going back, then nodes that joined, then the rollout. */
+/** By priority: reasons to stop, then a rollback, then nodes that joined, then the rollout. */
 function decide(input: PlanInput, seen: Survey, waves: WavePlan): Step {
   const { set, rules, state, problem, nodes, nowMs } = input;
   if (rules.paused) return reconciling('paused', sentences.paused(set, state));
@@ -264,8 +263,8 @@ function outcomeKind(state: SetState): keyof typeof setStalledReasons {
 }
 
 /**
- * One wave within maxUnavailable, without windows, soak and approval. What failed, or is not Ready, goes first and costs nothing: it may
- * be the revision that took it away, and more nodes than maxUnavailable with it.
+ * A rollback is one wave within maxUnavailable, without windows, soak and approval. Nodes that have failed or are not Ready go first and
+ * cost no budget: the revision may be the reason, and may have taken down more nodes than maxUnavailable.
  */
 function rollBack({ state, nodes, rules, nowMs }: PlanInput, seen: Survey): Step {
   const left = nodes.filter(({ claim, blocked }) => claim?.revision === state.rejectedRevision && !blocked);
@@ -309,8 +308,8 @@ function catchUp({ set, state, rules, nowMs }: PlanInput, seen: Survey): Step {
 }
 
 /**
- * Few nodes to which the config cannot be rolled out do not stall a set: they are excluded, and named. Where they are more than the
- * others, it is the config that needs a person.
+ * A few nodes that cannot get the config do not stall a set: they are excluded and named. If they are the majority, the config itself is
+ * the problem, and the set is Stalled.
  */
 function progressAfter(seen: Survey): RolloutProgress {
   const refused = seen.excluded.flatMap(({ node }) => (node.refused === undefined ? [] : [node]));
@@ -341,7 +340,7 @@ function rollOut({ set, state, rules, nowMs }: PlanInput, seen: Survey, waves: W
     return reconciling('analyzing', observingText(wave, recordOf(state, wave)));
   if (waveState === 'AwaitingApproval' && corrections.length === 0)
     return reconciling('approval', awaitingApproval(set, state, rules, wave));
-  // Failed nodes go alone, and are then a part of the wave: the others see first whether the correction works.
+  // Failed nodes go alone, and are then part of the wave: other nodes follow once the correction has worked there.
   const names = pick(corrections.length > 0 ? corrections : todo, seen, { inTrial: true, room });
   const { revision, source } = updateOf(state)!;
   if (names.length > 0) return batch({ revision, source, wave }, names, nowMs);
@@ -355,7 +354,7 @@ function awaitingApproval(set: string, state: SetState, rules: SetRules, wave: n
   return isAsked || record === undefined ? sentences.awaitingApproval(set, state, wave) : askText(set, record);
 }
 
-/** No time will help if nodes that have failed use up a budget. */
+/** Stalled, not waiting, if failed nodes use up a budget: time alone will not free it. */
 function budgetSpent(set: string, seen: Survey): Step {
   const failed = new Set(seen.failed.map(({ node }) => node));
   const byFailed = seen.unavailable.filter(({ node }) => failed.has(node)).length;
@@ -378,7 +377,7 @@ function batch(
   };
 }
 
-/** When something will be different without an event: a deadline, the end of a soak, a window, the expiry. */
+/** The next change that no event announces: a deadline, the end of a soak, a window, the expiry. */
 function nextLook({
   rules,
   nodes,

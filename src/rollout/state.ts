@@ -105,7 +105,7 @@ export function withDesired(state: SetState, desired: DesiredRevision | undefine
   const kept = rollout?.request === undefined ? rest : { ...rest, rollout: { request: rollout.request } };
   const { revision, summary } = desired;
   const known = state.revisions?.find((one) => one.revision === revision);
-  // A revision that did not last gets a ConfigMap of its own again, or the nodes on which it failed would not start it.
+  // A revision that did not complete gets a new ConfigMap: nodes on which it failed would not start the same one again.
   const isSame = known?.outcome === 'Complete' && known.signed?.digest === desired.signed?.digest;
   const attempt = known === undefined ? 1 : (known.attempt ?? 1) + (isSame ? 0 : 1);
   const started: Revision = {
@@ -116,7 +116,7 @@ export function withDesired(state: SetState, desired: DesiredRevision | undefine
     startedAt: rfc3339(nowMs),
     ...(attempt > 1 && { attempt }),
   };
-  // A revision that was to expire is nothing to return to, although it was complete.
+  // An expiring revision is never rolled back to, although it was complete.
   const wasTemporary = updateOf(state)?.outcome === 'Complete' && state.updateRevision !== state.currentRevision;
   const others = ended(state, 'Superseded', nowMs, { again: wasTemporary }).filter((one) => one.revision !== revision);
   const { outcome } = updateOf(state) ?? { outcome: 'Complete' };
@@ -169,7 +169,7 @@ export function withFailed(
   };
 }
 
-/** With this outcome of the update revision, unless it has one. */
+/** The revisions, with this outcome for the update revision unless it has one. */
 function ended(state: SetState, outcome: RevisionOutcome, nowMs: number, { again = false } = {}): Revision[] {
   return (state.revisions ?? []).map((one) =>
     one.revision === state.updateRevision && (again || one.outcome === undefined)

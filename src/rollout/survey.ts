@@ -21,7 +21,7 @@ export interface Survey {
   unavailable: { node: SetNode; why: string }[];
   inTrial: SetNode[];
   failed: { node: SetNode; failure: Exclusion }[];
-  /** Names of those that have failed, and were taken from the set or removed since. */
+  /** Names of nodes that have failed and have since been taken from the set or removed. */
   failedBefore: string[];
   allowed: { unavailable: number; inTrial: number; failed: number };
 }
@@ -89,7 +89,7 @@ function namesWithout(names: readonly string[], nodes: readonly SetNode[], revis
   return names.filter((name) => !claimed.has(name));
 }
 
-/** More have failed than may. */
+/** More nodes have failed than maxFailed allows. */
 export const isHalted = ({ failed, failedBefore, allowed }: Survey): boolean =>
   failed.length + failedBefore.length > allowed.failed;
 
@@ -126,8 +126,8 @@ function timeOf(text: string): number {
 const times = new Map<string, number>();
 
 /**
- * When it was assigned, or later: when it stopped being settled again, and, where it is on trial, when that should be over. A time that
- * is more than a day ahead is ignored, and so is a trial of more than a day.
+ * Start of the progress deadline of a node: when it was assigned, when it last became unsettled again, or when its trial should be over,
+ * whichever is latest. A time more than a day in the future is ignored, and a trial counts for at most a day.
  */
 export function lastSignMs({ claim, state, trialEndsAtMs = 0, unsettledSinceMs = 0 }: SetNode, nowMs: number): number {
   const assignedMs = claim === undefined ? 0 : timeOf(claim.at);
@@ -138,7 +138,7 @@ export function lastSignMs({ claim, state, trialEndsAtMs = 0, unsettledSinceMs =
 /** Assigned, and the trial is neither passed nor failed. */
 export const isUnsettled = ({ state }: SetNode): boolean => state === 'waiting' || state === 'trial';
 
-/** A correction cannot make it worse: it goes first. */
+/** Nodes that are corrected first: the change cannot make them worse. */
 export const needsAttention = (node: SetNode): boolean =>
   node.claim !== undefined &&
   (isUnsettled(node) || node.state === 'rejected' || node.state === 'rolled back' || node.harm !== undefined);

@@ -36,23 +36,23 @@ export function wavesOf(input: WavesInput): WavePlan {
       waves.push({ ...counted, state: 'Pending' });
       continue;
     }
-    // A pause that has begun continues: that the nodes of the wave were removed since approves nothing.
+    // A pause that has begun continues, even if all nodes of the wave have been removed since.
     const hasBegun = state.waves?.find((one) => one.wave === index + 1)?.endedAt !== undefined;
     const hasPause = !isLast && (hasBegun || !isEmptyWave([...waves, counted], index));
-    // A return to the current revision has one wave, and is not compared.
+    // A rollback to the current revision has one wave, and no analysis.
     const analysis = rules === input.rules.waves ? gateOf(state, survey, input.rules, index + 1) : 'None';
     const { status, room, soakEndsAtMs } = progress({ ...input, rules }, counted, { hasPause, analysis });
     waves.push(status);
     if (status.state !== 'Done')
       present = { wave: index + 1, state: status.state, room, ...(soakEndsAtMs !== undefined && { soakEndsAtMs }) };
   }
-  // Without a node that may be changed there are no waves yet; those that have begun stay.
+  // Without eligible nodes there are no waves yet; waves that have begun stay.
   const hasBegun = (state.waves ?? []).some(({ assigned, endedAt }) => assigned > 0 || endedAt !== undefined);
   const hasWaves = !done && (survey.eligible.length > 0 || hasBegun);
   return {
     waves: hasWaves ? waves : [],
     present: present ?? { wave: rules.length, state: 'Done', room: 0 },
-    // Without a node nothing is proven: the first nodes that come are the first wave.
+    // Without nodes nothing is proven: the first nodes that join are the first wave.
     isDone: !done && present === undefined && survey.eligible.length > 0,
   };
 }
@@ -75,8 +75,8 @@ function countsOf(wave: number, nodes: number, { phases }: Survey): Omit<WaveSta
 }
 
 /**
- * A wave that was done stays so. Until then: Rolling while it has room, members without a result, or too many that failed; then its
- * soak, counted from the last result; then its analysis; then the approval. Without `hasPause` none of the three.
+ * State of a wave. Done is final. Before that: Rolling while it has room, members without a result, or too many failures; then Soaking,
+ * counted from the last result; then Analyzing; then AwaitingApproval. Without `hasPause` the last three are skipped.
  */
 function progress(
   { rules, state, survey, nowMs }: Omit<WavesInput, 'rules'> & { rules: SetRules['waves'] },

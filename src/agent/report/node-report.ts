@@ -150,7 +150,7 @@ export function whatRuns(
   return { active, configError: sameConfig(assigned, last.assigned, 'version') ? last.configError : undefined };
 }
 
-/** A last known good that cannot run, or is started once more after it failed, is none at present. */
+/** Last known good for the report: undefined while it cannot run, or is being retried after a failure. */
 function trusted(
   lastKnownGood: ExactRef | undefined,
   run: KubeletRun | undefined,
@@ -165,7 +165,7 @@ function trusted(
 
 const passedOver = (choice: Choice) => (choice.passedOver ?? []).map(({ source }) => source);
 
-/** A change of less than this is not worth a write of the status. */
+/** Smaller changes do not cause a status write. */
 const endsAtToleranceMs = 10_000;
 
 function trialState(

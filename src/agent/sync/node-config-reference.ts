@@ -79,7 +79,7 @@ export class NodeConfigReference implements Reference {
     let last: NodeConfig | undefined;
     const see = (next: NodeConfig | undefined) => {
       const first = last === undefined || last.metadata.uid !== next?.metadata.uid;
-      // First: a listener may write at once, on top of this.
+      // Before the listeners are called: they may write at once, based on this version.
       this.#newest = next;
       if (first || !isDeepStrictEqual(instructionParts(last), instructionParts(next))) listener.onInstruction();
       else if (!isDeepStrictEqual(grantOf(last), grantOf(next))) listener.onGrant?.(grantOf(next)?.status === 'True');
@@ -142,7 +142,7 @@ export class NodeConfigReference implements Reference {
     return written;
   }
 
-  /** Written on top of what the watch has brought. Where that is not the newest, it is read. */
+  /** Base of a write: the object from the watch, or a fresh read if that is not the newest. */
   async #writeStatus(report: Report, signal: AbortSignal): Promise<boolean> {
     const newest = this.#newest;
     try {
@@ -173,12 +173,12 @@ export class NodeConfigReference implements Reference {
     const isRefused = isKept && object.status?.lease === undefined;
     const isDue = renewsLease && !isRefused && isRenewalDue(object.status?.lease, now.getTime());
     if (!isDue && (isKept || isDeepStrictEqual(status, withoutLease(object.status)))) return true;
-    // With its resourceVersion: the controller's conditions stand in the same status and must not be lost.
+    // With the resourceVersion: the controller's conditions are in the same status and must not be lost.
     const place = { name, subresource: 'status' };
     const leased = renewsLease ? { ...status, lease: newLease(rfc3339(now.getTime())) } : status;
     const written = await client.update<NodeConfig>(nodeConfigs, place, { ...object, status: leased }, { signal });
     this.#written = { sent: status, kept: withoutLease(written.status) };
-    // Unless the watch has brought a newer one meanwhile.
+    // Unless the watch has delivered a newer one meanwhile.
     if (this.#newest === object) this.#newest = written;
     return true;
   }

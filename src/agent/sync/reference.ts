@@ -103,7 +103,7 @@ export class ChosenReference implements Reference {
   readonly #options: ChosenReferenceOptions;
   #kind: ReferenceKind | undefined;
   #askedMs = Number.NEGATIVE_INFINITY;
-  /** Ends the following of what is no longer the right one. */
+  /** Ends the watch of an object that no longer holds the reference. */
   #over = new AbortController();
 
   constructor(options: ChosenReferenceOptions) {
@@ -184,7 +184,7 @@ export class ChosenReference implements Reference {
   }
 }
 
-/** An answer such as 401 is reported like one about the object itself. */
+/** A response such as 401 is reported like an error of the object itself. */
 function refused(error: unknown): never {
   throw error instanceof ApiError ? new ConfigError('ReferenceUnreadable', error) : error;
 }

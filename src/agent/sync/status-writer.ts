@@ -30,7 +30,7 @@ export class StatusWriter {
     options.reporter.listen(() => this.#reported());
   }
 
-  /** There is another report. */
+  /** Called for each new report. */
   #reported(): void {
     const { report } = this.#options.reporter;
     const urgent = report && urgentOf(report);
@@ -40,7 +40,7 @@ export class StatusWriter {
     else this.queue.after(delayMs);
   }
 
-  /** Until the signal fires. The write decides whether a renewal is due. With jitter: nodes may boot together. */
+  /** Runs until the signal fires. The write decides whether a renewal is due. With jitter, since nodes may boot together. */
   async renew(): Promise<void> {
     const { clock, signal, client } = this.#options;
     while (!signal.aborted) {
@@ -57,7 +57,7 @@ export class StatusWriter {
   }
 }
 
-/** The same error of another config is another error. */
+/** Includes the config: the same error of another config counts as a new one. */
 const urgentOf = (report: Report) => {
   const { held, restartDelayedUntil } = report;
   const { assigned, ...config } = statusConfig(report);

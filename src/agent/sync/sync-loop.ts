@@ -62,7 +62,7 @@ export class SyncLoop {
       if (grantWaitMs > 0) return { kind: 'requeue', afterMs: grantWaitMs };
       const result = await sync.sync(this.#passOf(instruction), signal);
       this.#permission.granted();
-      // A change that waits for its time is not followed yet.
+      // A change that is delayed is not in effect yet.
       const isFollowed = result.kind === 'followed';
       reporter.update({ syncError: undefined, ...(isFollowed && { observedGeneration: generation }) });
       if (!isFollowed) return { kind: 'requeue', afterMs: result.afterMs };

@@ -85,7 +85,7 @@ async function checkUntil(limit: Deadline, check: HealthCheck): Promise<Health> 
   // The API is not queried before the kubelet is up.
   if (answered === false) return { alive: false, apiAnswers: true, readyAgain: false };
   const asSeen = (await nodeCheck?.(limit, healthz === undefined)) ?? silent;
-  // Without a healthz port a sign of life shows whether it is alive, and without the API the running process must do.
+  // Without a healthz port, a heartbeat shows whether it is alive; without the API, the running process must suffice.
   const alive = answered ?? ((asSeen.apiAnswers ? asSeen.hasSignOfLife : true) && (await isKubelets()));
   return { alive, apiAnswers: asSeen.apiAnswers, readyAgain: asSeen.readyAgain };
 }
@@ -168,7 +168,7 @@ export class NodeCheck {
     this.#watched = undefined;
   }
 
-  /** `startedAt` is of the wall clock, as heartbeats are, which come from this same machine. With `now`, an earlier answer does not do. */
+  /** `startedAt` is wall-clock time, like heartbeats, which come from this same machine. `now`: a cached answer is not enough. */
   async check(
     { startedAt, now, needsLease }: { startedAt: number; now: boolean; needsLease: boolean },
     limit: Deadline,

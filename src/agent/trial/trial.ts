@@ -29,11 +29,11 @@ export interface Trial {
    * deadline each time, and the node would never recover. Absent in records of earlier versions.
    */
   unhealthy?: { ms: number; bootId: string };
-  /** How the node was before the switch: what was not there then is not missed now. */
+  /** The baseline before the switch: the trial does not require what was already missing then. */
   before: NodeBefore;
   /** The boot of the machine in which it began. */
   bootId: string;
-  /** A kubelet has answered with it, this one or an earlier one: a reset may return to it. */
+  /** A kubelet has answered with the config, this one or an earlier one: after a reset it may be fallen back to. */
   wasActive?: true;
   /** The config failed, and is started once more to find out whether something else was broken meanwhile. */
   isRetry?: true;
@@ -66,7 +66,7 @@ export interface Health {
   apiAnswers: boolean;
   /** The Node is Ready with a heartbeat after the start; known only from the API. */
   readyAgain: boolean;
-  /** A port of the kubelet's that another process has: who answers there is not the kubelet. */
+  /** A kubelet port that another process has: answers there are not the kubelet's. */
   taken?: { port: number; by: string };
 }
 
@@ -79,7 +79,7 @@ export function beginOrResume(
   fresh: Pick<Trial, 'key' | 'source' | 'before' | 'bootId'>,
 ): Trial {
   if (recorded?.key !== fresh.key) return { ...fresh, deaths: 0, healthyMs: 0 };
-  // Crashes count on: the kubelet runs with the same bytes.
+  // Crashes continue to count: the kubelet runs with the same bytes.
   if (recorded.source !== undefined && !sameConfig(recorded.source, fresh.source, 'version'))
     return { ...recorded, source: fresh.source, healthyMs: 0 };
   // A retry is recorded without a baseline: that of its first start counts.
@@ -99,7 +99,7 @@ export function isHealthy(health: Health, before: NodeBefore): boolean {
   return !health.apiAnswers || !before.nodeReady || health.readyAgain;
 }
 
-/** May this healthy time count? Where the API answered before the switch and does not now, no trial passes. */
+/** Whether healthy time counts. If the API answered before the switch and does not now, no trial passes. */
 export function counts(health: Health, before: NodeBefore): boolean {
   return isHealthy(health, before) && (health.apiAnswers || !before.apiAnswered);
 }
@@ -111,7 +111,7 @@ export interface TrialCheck {
   unhealthyMs: number;
   /** Since the API last answered, or since the start. */
   apiSilentMs: number;
-  /** The machine was rebooted: a slow Node and API server are then not blamed on the config. */
+  /** The machine was rebooted: then a slow Node or API server does not count against the config. */
   rebooted: boolean;
 }
 
@@ -164,7 +164,7 @@ const crashes = (count: number, { why, error }: Crash): string =>
     error,
   );
 
-/** The kubelet's own error first: it is what one searches for. */
+/** The kubelet's own error comes first, since people search for it. */
 export const withError = (text: string, error: string | undefined): string =>
   error === undefined ? text : `${error}; ${text}`;
 
