@@ -25,7 +25,7 @@ export function childStarter(env: Environment): StartChild {
     try {
       return startChild(command, { ...forKubelet, [childTokenVariable]: token });
     } catch (error) {
-      // No memory, no processes left: like a program that is missing, and tried again.
+      // Out of memory or processes: handled like a missing program, and retried.
       const exited = Promise.resolve({ code: null, signal: null, error: error as Error });
       return { process: undefined, exited, kill() {} };
     }
@@ -33,7 +33,7 @@ export function childStarter(env: Environment): StartChild {
 }
 
 function startChild([program, ...args]: string[], env: Environment): Child {
-  // A session of its own: Ctrl-C in a terminal reaches it once, through relet, and not twice.
+  // In a session of its own: otherwise Ctrl-C in a terminal would reach it twice, directly and through relet.
   const child = spawn(program!, args, { stdio: 'inherit', env, detached: true });
   const exited = new Promise<ExitStatus>((resolve) => {
     child.once('error', (error) => {

@@ -17,18 +17,18 @@ export interface KubeletDriver {
   readonly name: DriverName;
   /** Changes with every boot of the machine. */
   bootId(): string;
-  /** True while the machine shuts down: an exit then means nothing, and nothing new is started. */
+  /** True while the machine shuts down: an exit does not count then, and no kubelet is started. */
   isHostStopping(): Promise<boolean>;
   /** Such as v1.32.1. Read before each start, since the binary may have been replaced. Throws if it is missing or not a kubelet. */
   version(): Promise<string>;
   /** Changes when the kubelet's binary is replaced; empty when there is none. */
   fingerprint(): string;
-  /** Once, before the first start: deals with a kubelet that an earlier agent left running, so that there are never two. */
+  /** Called once before the first start: stops or adopts a kubelet that an earlier agent left running, so that there are never two. */
   recover(): Promise<void>;
   /**
-   * Starts the kubelet with this config, at once, or adopts the one that runs with it; resolves when it has exited. An exit that
-   * nobody has seen yet, of a kubelet with this config, comes first. Throws when one is running or none may be started. `onRunning` is
-   * called when the kubelet runs with this config, and not with another one any more.
+   * Starts the kubelet with this config at once, or adopts the one that runs with it; resolves when it has exited. An unreported
+   * exit of a kubelet with this config is returned first. Throws if one is running or none may be started. `onRunning` is
+   * called when the kubelet runs with this config, and no longer with another one.
    */
   start(config: StartedConfig, onRunning?: () => void): Promise<Exit>;
   /**
@@ -36,9 +36,9 @@ export interface KubeletDriver {
    * by force; one in its own unit runs on until the next start, which is then a single restart. Harmless when none is running.
    */
   stop(): Promise<void>;
-  /** The agent ends. A kubelet that cannot live without it is stopped with this signal. */
+  /** Called when the agent ends. A kubelet that is its child process is stopped with this signal. */
   shutdown(signal: NodeJS.Signals): Promise<void>;
-  /** Owners of these ports. Undefined when no kubelet is running, or it exited meanwhile: then nothing can be known. */
+  /** Owners of these ports. Undefined if no kubelet is running, or if it has exited meanwhile. */
   portOwners(ports: readonly Port[]): Promise<PortOwner[] | undefined>;
   /** Log of the kubelet that was started last; undefined if it cannot be read. Never rejects. */
   kubeletLog(): Promise<KubeletLog | undefined>;
@@ -49,23 +49,23 @@ export interface KubeletDriver {
 export type DriverName = 'process' | 'systemd' | 'fake' | EmbeddedDriver;
 
 /**
- * The unit that the kubelet is the main process of. What its next start runs is on the host, so that it does not need the agent:
+ * The systemd unit of the kubelet. The config of its next start is on the host, so that the start does not need the agent:
  *
- *   start(config) ──► trial: until keep(), too many exits or a deadline make the host return to what was kept
+ *   start(config) ──► trial: ends with keep(), or after too many exits or the deadline the host returns to the kept config
  *   keep(config) ───► kept: every boot starts it
- *   stage(config) ──► the next start, by anyone, is a trial of it; the kubelet runs on
+ *   stage(config) ──► the next start, by anyone, is a trial of it; the kubelet keeps running
  */
 export interface KubeletUnit {
-  /** The config that the kubelet runs with now, whatever its next start will be. Undefined when none runs, or it is not known. */
+  /** The config that the kubelet runs with now; its next start may use another. Undefined if no kubelet runs, or if unknown. */
   running(): Promise<StartedConfig | undefined>;
-  /** The first healthy answer to the config on trial: there is no deadline any more. */
+  /** Called after the first healthy answer with the config on trial: removes the deadline. */
   confirmHealthy(): Promise<void>;
-  /** The config passed its trial. Never rejects: where the host does not take it, that is a notice. */
+  /** Called when the config has passed its trial: every boot starts it. Never rejects: a failure becomes a notice. */
   keep(config: StartedConfig): Promise<void>;
   stage(config: StartedConfig): Promise<void>;
   /**
-   * Asks systemd to return from the trial to the config that was kept, and does not wait for the end of that. Runs no program and
-   * reads nothing but relet's own files. False where that is not `to`, or nothing is on trial.
+   * Requests a rollback from systemd, from the trial to the kept config, without waiting for its end. Runs no program and
+   * reads only relet's own files. Returns false if the kept config is not `to`, or if no config is on trial.
    */
   rollBack(to: ExactRef | undefined): Promise<boolean>;
   /** Present changes on the host that the agent did not make. */
@@ -74,7 +74,7 @@ export interface KubeletUnit {
   nextStart(): StartedConfig | undefined;
   /** Clears the notice that somebody removed relet's drop-in: the next start writes the drop-in again. */
   forgetRemoval(): Promise<void>;
-  /** Removes what relet has put on the host. The kubelet runs on, with its local config. */
+  /** Removes relet's files from the host. The kubelet keeps running with its local config. */
   detach(): Promise<void>;
   /** Called when notices() or nextStart() may have changed. */
   onChange(listener: () => void): void;
@@ -105,7 +105,7 @@ export interface ExitStatus {
 export interface Exit extends ExitStatus {
   /** stop or shutdown was called. */
   requested: boolean;
-  /** No other kubelet is to be started: the service manager starts the agent and the kubelet again. */
+  /** The agent must not start another kubelet: the service manager restarts the agent and the kubelet. */
   last?: true;
   /** The exit reached the limit, and the host has rolled back to the kept config. */
   rolledBack?: true;

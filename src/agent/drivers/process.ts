@@ -173,14 +173,14 @@ export class ProcessDriver implements KubeletDriver {
     this.#child?.kill(signal);
   }
 
-  /** As systemd does when the watchdog was not fed: relet exits with the kubelet, and the service manager starts both again. */
+  /** Ends both as systemd's watchdog would: SIGABRT. relet exits with the kubelet, and the service manager restarts both. */
   abort(): void {
     this.#isLast = true;
     this.forward('SIGABRT');
   }
 }
 
-/** The kubelet is the last to be killed for memory, and its parent must not be killed before it. Needs root. */
+/** The kubelet sets oom_score_adj -999; its parent must not be OOM-killed before it. Needs root. */
 export function protectFromOom(): boolean {
   return (
     quietly(() => {

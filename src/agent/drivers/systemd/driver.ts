@@ -149,7 +149,7 @@ export class SystemdDriver implements KubeletDriver {
     return this.stop();
   }
 
-  /** The agent ends: the host is left as it is. */
+  /** Called when the agent ends. Changes nothing on the host. */
   async close(): Promise<void> {
     await this.stop();
     this.#unwatch();
@@ -204,7 +204,7 @@ export class SystemdDriver implements KubeletDriver {
     }
   }
 
-  /** Returns when the unit runs the config, with `run.started`; or with an exit that nobody has seen; or when it is stopped. */
+  /** Returns when the unit runs the config, with `run.started`; or with an unreported exit; or when it is stopped. */
   async #apply(run: Run): Promise<Exit | undefined> {
     while (!run.stopped.signal.aborted) {
       const change = this.#change.signal;
@@ -219,7 +219,7 @@ export class SystemdDriver implements KubeletDriver {
     const { host } = this.#parts;
     if (this.unit.takeHandedOver()) await host.rollBack();
     const view = await host.view();
-    // After the view: a trial that is gone from it has left its exits before.
+    // Read after the view: the exits of a trial that is no longer in the view have been written before.
     const missed = this.#takeMissed(run.config);
     if (missed !== undefined || run.stopped.signal.aborted) return missed;
     const step = nextStep(view, run.config);
@@ -259,7 +259,7 @@ export class SystemdDriver implements KubeletDriver {
   /** An exit of this config that no start has returned yet. */
   #takeMissed(config: string): Exit | undefined {
     const { own } = this.#parts;
-    // By now the agent has recorded it.
+    // The agent has recorded it.
     if (this.#reported !== undefined) own.removeExit(this.#reported);
     const missed = own.exits().find((exit) => exit.config === config);
     return missed && this.#reportExit(missed.invocation);

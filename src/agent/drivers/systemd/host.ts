@@ -52,7 +52,7 @@ export class UnitHost {
     own.writeTool();
     own.writeUnit('rollback');
     own.setMark('before', fresh.unit.invocationId || undefined);
-    // The limits that were noted stay: they are those of the kept config, also where one trial follows another.
+    // The saved limits stay: they are those of the kept config, even if one trial follows another.
     for (const mark of ['confirmed', 'rolled-back', 'why', 'count', 'limits-after'] as const)
       own.setMark(mark, undefined);
     for (const exit of own.exits()) if (exit.config === config) own.removeExit(exit.invocation);
@@ -75,7 +75,7 @@ export class UnitHost {
     await systemd.restart(unit);
   }
 
-  /** By the unit that does it without an agent too, so that the two never do it at once. */
+  /** Starts the rollback unit, which also works without an agent, so that rollbacks never run concurrently. */
   async rollBack(): Promise<void> {
     const { systemd, own } = this.#options;
     if (own.dropIn('trial') !== undefined) own.setMark('why', 'agent');
@@ -90,7 +90,7 @@ export class UnitHost {
     await systemd.startNow(unitNames.rollback);
   }
 
-  /** Every boot starts it from now on. Throws when /etc does not take it. */
+  /** Makes every boot start the config. Throws if /etc cannot be written. */
   async keep(view: HostView, config: string): Promise<void> {
     const { own, log } = this.#options;
     const { trial, fallback, good } = view.own;
@@ -107,7 +107,7 @@ export class UnitHost {
     log.info('kept for the next start', { config });
   }
 
-  /** The trial has answered: from here on only exits count against it. */
+  /** Removes the deadline of the trial, whose kubelet has answered: from here on only exits count against it. */
   async disarm(): Promise<void> {
     await this.#stopTimer();
     await this.#delivery.disarm();

@@ -75,7 +75,7 @@ export function isStale({ own, base }: Pick<HostView, 'own' | 'base'>): boolean 
   return effective !== undefined && base !== undefined && effective.base !== base.digest;
 }
 
-/** The kubelet of that start is gone. A unit that is stopping may still have work to do for it. */
+/** The kubelet of that start has exited. A unit that is stopping may still run ExecStopPost=. */
 export function hasExited({ invocationId, activeState, subState }: UnitState, invocation: string): boolean {
   if (invocationId !== invocation) return true;
   return activeState === 'inactive' || activeState === 'failed' || subState.startsWith('auto-restart');

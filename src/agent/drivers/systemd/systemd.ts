@@ -73,7 +73,7 @@ export interface Systemd {
   /** Resolves when systemd has taken the order. On systemd's own socket first: the bus is a process that may be starved. */
   startNow(unit: string): Promise<void>;
   stop(unit: string): Promise<JobResult>;
-  /** Resolves when it has begun: how long a service takes to be ready is its own affair. */
+  /** Resolves when the restart has begun, without waiting until the service is ready. */
   restart(unit: string): Promise<void>;
   /** Starts a unit that is described here. Resolves when its start job is over: of a oneshot service, when it has ended. */
   startTransient(unit: TransientUnit): Promise<JobResult>;
@@ -227,7 +227,7 @@ class SystemdConnection implements Systemd {
     try {
       await this.#match(rule);
       const [job] = (await this.#call({ ...manager, ...call })) as [string];
-      // It may have ended before the answer was handled.
+      // The job may have ended before the answer was handled.
       const result = new Promise<JobResult>((resolve, reject) => {
         onEnd = () => ended.has(job) && resolve(ended.get(job)!);
         onEnd(job);
@@ -239,7 +239,7 @@ class SystemdConnection implements Systemd {
     } finally {
       open.closed.removeEventListener('abort', onLost);
       this.#jobs.delete(listener);
-      // Not awaited: what is known does not wait for a bus that is slow.
+      // Not awaited: the result is known, and the bus may be slow.
       if (this.#isBus && !open.closed.aborted)
         void open.call({ ...bus, member: 'RemoveMatch', signature: 's', body: [rule] }).catch(() => {});
     }
@@ -262,7 +262,7 @@ class SystemdConnection implements Systemd {
 
   async #within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
     const limit = deadline(this.#options.clock, ms, this.#over.signal, what);
-    // If the time is over first, nobody is left to handle how it ends.
+    // After a timeout nothing handles a late rejection.
     work.catch(() => {});
     try {
       return await Promise.race([work, rejected(limit.signal)]);

@@ -60,7 +60,7 @@ export function noticesOf(view: HostView, seen: Seen): Notice[] {
   return notices;
 }
 
-/** The next start is a trial, and the kubelet runs since before that was decided. */
+/** The next start is a trial, and the kubelet was started before it was staged. */
 export function isStaged({ unit, own }: Pick<HostView, 'unit' | 'own'>, { before }: Pick<Seen, 'before'>): boolean {
   return own.trial !== undefined && before !== undefined && unit.invocationId === before;
 }
