@@ -67,8 +67,8 @@ const giga = 1_000_000_000n;
 const reservable = ['cpu', 'memory', 'ephemeral-storage'] as const;
 
 /**
- * Allocatable resources as the node reports them now, less the increase that the new config reserves. So values that flags set, and huge pages, which
- * are in neither config, stay taken into account.
+ * Allocatable resources as the node reports them now, less the increase of what the new config reserves. So values that flags set, and
+ * huge pages, which are in neither config, are taken into account.
  */
 export function allocatableAfter({
   before,

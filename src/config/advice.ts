@@ -94,7 +94,7 @@ const covers: Record<string, string> = {
   'imagefs.inodesFree': 'nodefs.inodesFree',
 };
 
-/** evictionHard replaces the default thresholds as a whole. Where every threshold is 0% or 100%, which switches it off, that is intended. */
+/** evictionHard replaces all default thresholds. If every threshold is 0% or 100%, which disables it, that is intended. */
 function lostThresholds(document: KubeletConfig, minor: Minor): Finding[] {
   const given = document.evictionHard;
   if (typeof given !== 'object' || given === null || document.mergeDefaultEvictionSettings === true) return [];

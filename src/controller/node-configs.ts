@@ -80,7 +80,7 @@ export class NodeConfigReconciler {
     return afterMs === undefined ? { kind: 'done' } : { kind: 'requeue', afterMs };
   }
 
-  /** With the time until it may become another one, if nothing else happens. A lease counts again from the end of an outage of the API server. */
+  /** With the time after which it may change without an event. After an outage of the API server, leases count from its end. */
   #presence(name: string, object: NodeConfig | undefined): { presence?: AgentPresence; afterMs?: number } {
     const { client } = this.#options;
     const signs = object && agentSigns(object);

@@ -12,7 +12,7 @@
  *   POST api/sets {yaml, base?, dryRun?}  → ActionResult       creates a set; with a SetBase, replaces the spec of that one
  *   POST api/sets/plan {yaml, base?}      → PlanAnswer
  *   POST api/sets/rehearse RehearseRequest → lines of JSON, RehearsalLine
- *   GET  api/configs → ConfigSummary[]    GET api/configs/NAMESPACE/NAME → ConfigDetails    GET api/configs/diff?a=&b=&kubelet= → ConfigDiff
+ *   GET  api/configs → ConfigSummary[]    GET api/configs/NAMESPACE/NAME → ConfigDetails   GET api/configs/diff?a=&b=&kubelet= → ConfigDiff
  *   GET  api/select?selector=             → Selection          GET api/labels → LabelKey[]
  *   GET  api/timeline?hours=              → Timeline           GET api/upgrade-check?to=1.37 → UpgradeAnswer
  *   GET  api/inventory                    → InventoryAnswer    GET api/audit → AuditAnswer

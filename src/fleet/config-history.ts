@@ -53,7 +53,7 @@ export const historyTexts = ({ metadata: { annotations = {} } }: Pick<KubeObject
 /** A sentence of a person; the annotation is read by every watcher of the Node, so it stays short. */
 export const longestWhy = 200;
 
-/** Newest first. An annotation that is not a valid history counts as none. Entries without a revision, of older relets, get the next one. */
+/** Newest first. An invalid annotation counts as an empty history. Entries of older relets, without a revision, get the next one. */
 export function readHistory({ history, changeResult }: HistoryTexts): HistoryEntry[] {
   let value: unknown;
   try {

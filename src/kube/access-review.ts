@@ -77,8 +77,9 @@ interface Known {
 }
 
 /**
- * Decides who may get a path of a server of ours. Answers are cached, since a scraper asks every few seconds. Unknown tokens are reviewed at a
- * limited rate: each costs the API server a request, and anybody can send them. A token that was allowed before is always reviewed.
+ * Authorizes GET requests for a path of relet's own servers. Results are cached, since a scraper sends a request every few seconds.
+ * Unknown tokens are reviewed at a limited rate: each costs the API server a request, and anybody can send them. A token that was
+ * allowed before is always reviewed.
  */
 export class PathAccess {
   readonly #client: () => Client | undefined;

@@ -29,7 +29,7 @@ export interface ListOptions extends CallOptions {
   /** Objects per page. Default 500. */
   limit?: number;
   resourceVersion?: string;
-  /** Fields with long lists of objects that the caller does not need; they may be empty. In a Node the images are larger than all the rest. */
+  /** Fields with long lists of objects that the caller does not need; they may be empty. In a Node the images are the largest part. */
   omitLists?: readonly string[];
 }
 

@@ -20,7 +20,7 @@ export interface RequesterOptions {
   transport?: Transport;
   /** For HTTPS_PROXY and NO_PROXY of the default transport. Default: none. */
   env?: Record<string, string | undefined>;
-  /** Option of the default transport: after so long without data, the kernel checks whether the peer is still there, ten times, each second. Default 30 s. */
+  /** TCP keepalive of the default transport: idle time before the kernel sends ten probes, one each second. Default 30 s. */
   tcpKeepAliveMs?: number;
   /** From sending to the last byte, including retries. Default 30 s. */
   timeoutMs?: number;

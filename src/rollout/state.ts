@@ -151,7 +151,7 @@ function trimmed(revisions: Revision[], { currentRevision }: SetState): Revision
 /** Names enough to see what happened; how many nodes may fail is decided long before. */
 const mostFailed = 20;
 
-/** Adds nodes on which the update revision has failed: those that fail now, and those of before that were taken from the set or removed since. */
+/** Records nodes on which the update revision has failed, also those that have since been taken from the set or removed. */
 export function withFailed(
   state: SetState,
   { failed, failedBefore }: { failed: string[]; failedBefore: string[] },

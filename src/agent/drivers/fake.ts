@@ -139,7 +139,7 @@ export interface FakeDriverOptions {
   stopGraceMs?: number;
   /** As for the process driver. */
   mayStart?(): void;
-  /** As in a unit of its own: what an earlier agent left running is adopted, or restarted if its config is another. Default: it is stopped. */
+  /** As for a systemd unit: a kubelet that is already running is adopted, or restarted for another config. Default: it is stopped. */
   adopts?: boolean;
 }
 

@@ -218,7 +218,8 @@ export interface PortCheckOptions {
 
 /**
  * Whether an answer came from the kubelet. A kubelet whose port is taken answers on its healthz port for a moment and then exits,
- * and an answer may come from another process. So an answer counts when the kubelet is running and has both ports. For one run of the kubelet.
+ * and an answer may come from another process. So an answer counts when the kubelet is running and has both ports. For one run of the
+ * kubelet.
  */
 export class PortCheck {
   readonly #options: PortCheckOptions;

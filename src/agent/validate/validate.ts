@@ -364,7 +364,7 @@ function isAllowed({ annotations }: Checkpoint, field: string): boolean {
   return allowed.includes(field);
 }
 
-/** Findings about the document that the kubelet would be started with; none for an earlier version, or another release of the same minor. */
+/** Findings about the document that the kubelet would be started with. None for an earlier version, or a release of the same minor. */
 function upgradeFindings(parts: ValidatorParts, candidate: Candidate, earlier: string): Finding[] {
   const { checkpoint, document, kubeletVersion } = candidate;
   const [from, to] = [parseMinor(earlier), parseMinor(kubeletVersion)];

@@ -91,7 +91,7 @@ export function nextText(name: string, outcome: Outcome): string {
   return `'relet describe ${name}'; ${hint}`;
 }
 
-/** Names the config that the node runs now, and the change it no longer uses: one that had not passed its trial is not a last known good. */
+/** Names the config that the node runs now, and the active config that it lost: before the end of its trial it is not last known good. */
 function rollbackText(before: ConfiguredNode, reported: ConfiguredNode): string {
   const good = refOf(reported.status.lastKnownGood);
   const to = good === undefined ? 'its local config' : `${formatRef(good, 'short')}, its last known good`;

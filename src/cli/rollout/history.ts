@@ -72,7 +72,7 @@ const stepColumns = (nowMs: number): Column<SetStep>[] => [
 const tookText = ({ startedAt, endedAt }: SetRevision): string =>
   endedAt === undefined ? '' : shortDuration(Date.parse(endedAt) - Date.parse(startedAt));
 
-/** `Superseded, failed on node-1`; a rollout that has stopped and may be retried has no outcome yet: `Halted` is the reason that it stopped. */
+/** `Superseded, failed on node-1`. A rollout that has stopped and may be retried has no outcome yet: `Halted`, the reason, is shown. */
 function outcomeText({ revision, outcome, failedNodes = [] }: SetRevision, set: NodeConfigSet): string {
   const { currentRevision, updateRevision } = set.status ?? {};
   const more = failedNodes.length > 1 ? ` and ${failedNodes.length - 1} more` : '';

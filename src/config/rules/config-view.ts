@@ -21,7 +21,7 @@ export interface RuleError {
 export const firstOf = (errors: readonly RuleError[]): RuleError[] =>
   errors.map((error, index) => (index === 0 ? error : { ...error, isLater: true }));
 
-/** A config as rules read it, and the errors that they report. What is absent or null reads as Go's zero value, as in the kubelet's own struct. */
+/** A config as rules read it, and the errors that they report. An absent or null field reads as Go's zero value, as in the kubelet. */
 export class ConfigView {
   readonly minor: Minor;
   readonly host: Host;

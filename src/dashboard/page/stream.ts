@@ -113,7 +113,7 @@ function onVisibility(): void {
   if (isPaused && !loggedOut.value) void reopen();
 }
 
-/** An EventSource shows neither why it failed nor whose session it has: this request does, and ends at the login where the session is over. */
+/** Reads api/me first: an EventSource shows neither its error nor its user. If the session has ended, this leads to the login. */
 async function reopen(): Promise<void> {
   isPaused = false;
   // A proxy may have opened another session meanwhile, with other rights.
