@@ -325,8 +325,10 @@ function readAnswer(text: string, minor: number, { known, room }: Kept) {
     .update(`${minor} ${provider === null ? text : text.replace(provider[0], '')}`)
     .digest('base64');
   const before = known.get(key);
-  if (before !== undefined)
-    return { document: before, own: provider === null ? {} : { providerID: JSON.parse(provider[1]!) as string } };
+  if (before !== undefined) {
+    const providerID = provider === null ? '' : (JSON.parse(provider[1]!) as string);
+    return { document: before, own: providerID === '' ? {} : { providerID } };
+  }
   if (!room.hasTaken(text.length))
     throw new CannotRun('the configs of other nodes use up the memory for all of them; read fewer nodes at a time');
   const read = documentFromConfigz(text, minor);
