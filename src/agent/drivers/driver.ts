@@ -4,7 +4,7 @@
  * tests of test/rig/driver-contract.ts.
  *
  *   none ── start ──► running ── stop, shutdown ──► none (exit: requested)
- *                        └───── exits by itself ──► none
+ *                        └───── exits on its own ─► none
  */
 import { constants } from 'node:os';
 import type { NoticeReason } from '../../api/condition-reasons.js';
