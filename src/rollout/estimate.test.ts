@@ -84,6 +84,15 @@ test('a wave whose nodes are all assigned still waits for its comparison, also w
   expect(left(soaking, { analyses }, 1_800_000, 12)).toBe(38);
 });
 
+test('a wave without nodes of its own waits for no comparison', () => {
+  const waves = [wave(1, 1, {}), wave(2, 1, {}), wave(3, 2, {})];
+  const left = (some: WaveStatus[]) =>
+    minutes(
+      remainingMs({ status: { ...status, waves: some }, soaksMs: [0, 0, 0], analysisMs: 1_260_000, trialMs, nowMs: 0 }),
+    );
+  expect(left(waves)).toBe(left([waves[0]!, waves[2]!]));
+});
+
 test('a comparison under way counts with the rest of its window', () => {
   const after: [string, string] = [at(11), at(21)];
   const waves = [wave(1, 1, { assigned: 1, updated: 1, state: 'Analyzing', endedAt: at(10) }), wave(2, 2, {})];

@@ -102,7 +102,7 @@ function leftOf(
   nowMs: number,
 ): WaveWork {
   const { wave, assigned, state, endedAt } = waves[at]!;
-  if (state === 'Done' || state === 'AwaitingApproval') return { nodes: 0, soakMs: 0 };
+  if (state === 'Done' || state === 'AwaitingApproval' || isEmptyWave(waves, at)) return { nodes: 0, soakMs: 0 };
   const until = (ms: number) => Math.max(0, ms - nowMs) || 0;
   const observing = analyses.find((one) => one.state === 'Observing' && one.wave === wave);
   const compared = observing && analysisMs > 0 ? until(Date.parse(observing.after?.[1] ?? '')) : undefined;
@@ -111,7 +111,7 @@ function leftOf(
   if (state === 'Analyzing') return { nodes: 0, soakMs: 0, analysisMs: compared ?? 0 };
   return {
     nodes: Math.max(0, ownNodes(waves, at) - assigned),
-    soakMs: isEmptyWave(waves, at) ? 0 : soakMs,
+    soakMs,
     analysisMs: compared ?? analysisMs,
   };
 }
