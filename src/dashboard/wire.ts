@@ -381,7 +381,7 @@ export interface ConfigDetails extends ConfigSummary {
   /** Up to 100 of the nodes that use it. */
   nodeNames: string[];
   /** When nodes changed from and to it, newest first; up to 100. */
-  history: Change[];
+  history: TimelineChange[];
 }
 
 export interface Selection {
@@ -444,7 +444,7 @@ export interface AuditFinding {
 }
 
 /** One change by one person, at one time, of one or many nodes. */
-export interface Change {
+export interface TimelineChange {
   at: number;
   by: string;
   verb: string;
@@ -463,7 +463,7 @@ export interface Timeline {
   from: number;
   to: number;
   /** Newest first; up to 500. */
-  changes: Change[];
+  changes: TimelineChange[];
 }
 
 /** The answer of `relet rollout plan -o json`, and the command that gives it. */

@@ -5,7 +5,7 @@ import type { ConfiguredNode } from '../../fleet/configured-node.js';
 import { entryBy, historyOf, type ShownEntry } from '../../fleet/node-history.js';
 import { shorten } from '../../shorten.js';
 import { oneLine } from '../../visible-text.js';
-import type { Change, Timeline } from '../wire.js';
+import type { Timeline, TimelineChange } from '../wire.js';
 import { timeOf } from './row.js';
 
 /** Changes that are alike and not further apart belong together: the batches of a wave. */
@@ -13,7 +13,7 @@ const apartMs = 10 * 60_000;
 const mostChanges = 500;
 const mostNames = 10;
 
-interface Entry extends Omit<Change, 'nodes' | 'names' | 'failed'> {
+interface Entry extends Omit<TimelineChange, 'nodes' | 'names' | 'failed'> {
   name: string;
   hasFailed: boolean;
 }
@@ -28,8 +28,8 @@ export function timelineOf(nodes: Iterable<ConfiguredNode>, { from, to }: { from
         if (at >= from && at <= to) entries.push(entryOf(node.name, entry, at, clean));
       }
   entries.sort((a, b) => a.at - b.at);
-  const open = new Map<string, Change>();
-  const changes: Change[] = [];
+  const open = new Map<string, TimelineChange>();
+  const changes: TimelineChange[] = [];
   for (const { name, hasFailed, ...entry } of entries) {
     // Within a line each: nothing in them can be a line break.
     const key = [entry.by, entry.verb, entry.why, entry.from, entry.to].join('\n');

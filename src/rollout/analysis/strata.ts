@@ -13,7 +13,7 @@ export interface StratumKey {
   zone: string;
 }
 
-export interface Change extends StratumKey {
+export interface NodeDifference extends StratumKey {
   isCanary: boolean;
   /** Difference of the signal on this node. */
   change: number;
@@ -21,7 +21,7 @@ export interface Change extends StratumKey {
 
 const fewest = { canaries: 1, controls: 3 };
 
-export function strataOf(changes: readonly Change[]): Stratum[] {
+export function strataOf(changes: readonly NodeDifference[]): Stratum[] {
   return groups(changes, ({ minor }) => minor)
     .flatMap((minor) => {
       const types = groups(minor, ({ instanceType }) => instanceType);
@@ -35,8 +35,8 @@ export function strataOf(changes: readonly Change[]): Stratum[] {
 }
 
 /** In the order of the keys, so that the order of the nodes does not matter. */
-function groups(changes: readonly Change[], keyOf: (one: Change) => string): Change[][] {
-  const found = new Map<string, Change[]>();
+function groups(changes: readonly NodeDifference[], keyOf: (one: NodeDifference) => string): NodeDifference[][] {
+  const found = new Map<string, NodeDifference[]>();
   for (const one of changes) {
     const group = found.get(keyOf(one));
     if (group === undefined) found.set(keyOf(one), [one]);
@@ -45,7 +45,7 @@ function groups(changes: readonly Change[], keyOf: (one: Change) => string): Cha
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
 }
 
-function merged(parts: Change[][]): Change[][] {
+function merged(parts: NodeDifference[][]): NodeDifference[][] {
   const enough = parts.filter(isEnough).sort((a, b) => a.length - b.length);
   const rest = parts.filter((part) => !isEnough(part)).flat();
   if (rest.length === 0) return enough;
@@ -53,7 +53,7 @@ function merged(parts: Change[][]): Change[][] {
   return isEnough(rest) || smallest === undefined ? [...enough, rest] : [[...smallest, ...rest], ...others];
 }
 
-function isEnough(group: readonly Change[]): boolean {
+function isEnough(group: readonly NodeDifference[]): boolean {
   const canaries = group.filter(({ isCanary }) => isCanary).length;
   return canaries >= fewest.canaries && group.length - canaries >= fewest.controls;
 }

@@ -1,6 +1,6 @@
 /** Changes of the last hours: a bar chart, and the list of changes with author and reason. */
 import { useEffect, useRef } from 'preact/hooks';
-import type { Change, Timeline } from '../../wire.js';
+import type { Timeline, TimelineChange } from '../../wire.js';
 import { now } from '../now.js';
 import { Ago } from '../parts/age.js';
 import { DataTable } from '../parts/data-table.js';
@@ -51,7 +51,7 @@ export function TimelineSection() {
 }
 
 /** `differences`: the namespace of the configs, for a link to what each change changed. */
-export function ChangeTable({ changes, differences }: { changes: Change[]; differences?: string }) {
+export function ChangeTable({ changes, differences }: { changes: TimelineChange[]; differences?: string }) {
   return (
     <DataTable
       caption="The newest changes"
@@ -80,14 +80,14 @@ export function ChangeTable({ changes, differences }: { changes: Change[]; diffe
 }
 
 /** The local config of a node is not a ConfigMap: there is nothing to compare with. */
-function ChangeText({ change: { from, to }, namespace }: { change: Change; namespace: string | undefined }) {
+function ChangeText({ change: { from, to }, namespace }: { change: TimelineChange; namespace: string | undefined }) {
   if (from === to) return <>{to}</>;
   const text = `${from} → ${to}`;
   if (namespace === undefined || from === 'local' || to === 'local') return <>{text}</>;
   return <a href={link(['configs', 'diff'], { a: `${namespace}/${from}`, b: `${namespace}/${to}` })}>{text}</a>;
 }
 
-function NodesText({ nodes, names }: Pick<Change, 'nodes' | 'names'>) {
+function NodesText({ nodes, names }: Pick<TimelineChange, 'nodes' | 'names'>) {
   const [only] = names;
   return nodes === 1 && only !== undefined ? (
     <a href={link(['nodes', only])}>{only}</a>
