@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
 /** Lower it with each removal; never raise it. */
-const mostLines = 17_783;
+const mostLines = 17_782;
 
 test('src/memory-api and src/lab/apiserver have no more lines than before', () => {
   const files = ['src/memory-api', 'src/lab/apiserver'].flatMap((dir) =>

@@ -2,7 +2,7 @@
  * Parses label selectors in their text form, `env=prod,tier in (web,db),!old`, with the errors of Kubernetes; and matches labels
  * against them, or against the object form `{matchLabels, matchExpressions}`.
  */
-import { goQuote } from '../go/quote.js';
+import { quote } from '../go/quote.js';
 import { checkLabelValue, checkQualifiedName } from './names.js';
 
 export type LabelOperator = '=' | '!=' | 'in' | 'notin' | 'exists' | '!' | '>' | '<';
@@ -133,7 +133,7 @@ class Parser {
     if (key.type !== 'identifier') throw unparsable(`found '${key.text}', expected: identifier`);
     const problems = checkQualifiedName(key.text);
     if (problems.length > 0) {
-      throw unparsable(`<nil>: Invalid value: ${goQuote(key.text)}: ${problems.join('; ')}`);
+      throw unparsable(`<nil>: Invalid value: ${quote(key.text)}: ${problems.join('; ')}`);
     }
     const next = this.#peek().type;
     // `!key=value` is read as `!key` and then fails on what follows.
@@ -222,13 +222,13 @@ function checkValues(key: string, operator: LabelOperator, values: string[]): vo
   values.forEach((value, index) => {
     if ((operator === '>' || operator === '<') && !/^[+-]?\d+$/.test(value)) {
       const why = "for 'Gt', 'Lt' operators, the value must be an integer";
-      errors.push(`values[${index}]: Invalid value: ${goQuote(value)}: ${why}`);
+      errors.push(`values[${index}]: Invalid value: ${quote(value)}: ${why}`);
     }
   });
   values.forEach((value, index) => {
     const problems = checkLabelValue(value);
     if (problems.length > 0) {
-      errors.push(`values[${index}][${key}]: Invalid value: ${goQuote(value)}: ${problems.join('; ')}`);
+      errors.push(`values[${index}][${key}]: Invalid value: ${quote(value)}: ${problems.join('; ')}`);
     }
   });
   if (errors.length > 0) throw unparsable(errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`);

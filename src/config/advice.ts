@@ -3,7 +3,7 @@
  * relative paths, default eviction thresholds that are lost, eventRecordQPS: 0, which still limits. Never an error, since the kubelet
  * starts. Values that are often intended cause no warning.
  */
-import { quote } from '../go/text.js';
+import { quote } from '../go/quote.js';
 import { choicesOf, fieldsWithChoices } from './choices.js';
 import { defaultOf, fieldAt, fields, isResolvedPath } from './fields.js';
 import { isAddress } from './forecast/serving.js';

@@ -7,7 +7,7 @@
 import { rfc3339 } from '../clock.js';
 import { DurationError, formatDuration, parseDuration } from '../go/duration.js';
 import { canonicalQuantity, quantityProblem, quantityRule } from '../go/quantity.js';
-import { goQuote } from '../go/quote.js';
+import { quote } from '../go/quote.js';
 import { trimSpace } from '../go/text.js';
 import type { Entry, Value } from '../go/yaml/value.js';
 import { isObject } from '../json.js';
@@ -48,7 +48,7 @@ export function decodeFields(document: Value, shape: StructShape, minor: Minor):
     message: decoder.ending ?? decoder.firstNote,
     unknown: decoder.unknown,
     duplicate: decoder.duplicate,
-    strict: () => [...new Set(decoder.notes.map(({ kind, name }) => `${kind} field ${goQuote(name)}`))],
+    strict: () => [...new Set(decoder.notes.map(({ kind, name }) => `${kind} field ${quote(name)}`))],
   };
 }
 

@@ -1,5 +1,5 @@
 /** Reads a KubeletConfiguration as the kubelet of a minor does: strict first, then lenient. */
-import { goQuote } from '../go/quote.js';
+import { quote } from '../go/quote.js';
 import type { Duplicate } from '../go/yaml/compose.js';
 import type { Value } from '../go/yaml/value.js';
 import { convertAlpha } from './alpha.js';
@@ -49,7 +49,7 @@ export class DecodeError extends Error {
 /** Throws DecodeError, and nothing else, when the kubelet would refuse, or relet cannot read what the kubelet reads. */
 export function decode(text: string, { minor, file = 'kubelet.yaml', strict = true }: DecodeOptions): Decoded {
   if (text === '') {
-    const message = `kubelet config file ${goQuote(file)} was empty`;
+    const message = `kubelet config file ${quote(file)} was empty`;
     throw new DecodeError(message, [problem({ message, at: { line: 1, column: 1 } })]);
   }
   const prefix = minor < 17 ? 'failed to decode, error: ' : 'failed to decode: ';
@@ -124,7 +124,7 @@ export function strictFindings(
     ...fields.duplicate,
   ];
   const repeatedFindings = repeated.slice(0, mostListed).map(({ path, name, at }): Finding => {
-    const message = `duplicate field ${goQuote(name)}: ${strict ? 'remove one' : 'the last one counts'}`;
+    const message = `duplicate field ${quote(name)}: ${strict ? 'remove one' : 'the last one counts'}`;
     return { severity, source, path, ...at, message };
   });
   const unknownFindings = fields.unknown.slice(0, mostListed).map((note, index): Finding => {
@@ -145,14 +145,14 @@ const maxGuesses = 50;
 
 function unknownField({ path, name, within }: StrictNote, minor: Minor, mayGuess: boolean): string {
   const known = fieldAt(path.replace(/\[\d+\]/g, '[]'));
-  const unknown = `unknown field ${goQuote(name)}`;
+  const unknown = `unknown field ${quote(name)}`;
   if (known !== undefined && known.first > minor) return `${unknown}: it came with 1.${known.first}`;
   if (known !== undefined) return `${unknown}: it went after 1.${known.last}`;
   if (!mayGuess) return unknown;
   const near = within && nearest(name, within.fields.keys());
   const paths = near?.toLowerCase() === name.toLowerCase() ? [] : deeper(name, pathsOf(minor));
   const guesses = paths.length > 0 || near === undefined ? paths : [near];
-  return guesses.length === 0 ? unknown : `${unknown}: did you mean ${guesses.map(goQuote).join(' or ')}?`;
+  return guesses.length === 0 ? unknown : `${unknown}: did you mean ${guesses.map(quote).join(' or ')}?`;
 }
 
 const pathsOf = (minor: Minor): string[] => fieldsOf(minor).map(({ path }) => path);

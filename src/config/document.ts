@@ -1,10 +1,11 @@
 /** Parses the text of a document: as JSON if it begins like JSON, else as YAML. */
+
+import { JsonError, readJson } from '../go/json-reader.js';
 import { trimSpace } from '../go/text.js';
 import { type Duplicate, readYaml } from '../go/yaml/compose.js';
 import { type Dialect, dialectOf } from '../go/yaml/dialect.js';
 import { YamlError } from '../go/yaml/tokens.js';
 import type { Value } from '../go/yaml/value.js';
-import { JsonError, readJson } from './json-read.js';
 import { type Minor, newestMinor, type Position } from './model.js';
 
 export interface Document {

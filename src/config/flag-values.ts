@@ -4,7 +4,7 @@ import { checkLabelValue, checkQualifiedName } from '../api/names.js';
 import { formatDuration, parseDuration } from '../go/duration.js';
 import { isGoIp } from '../go/ip.js';
 import { canonicalQuantity, quantityProblem } from '../go/quantity.js';
-import { goQuote } from '../go/quote.js';
+import { quote } from '../go/quote.js';
 import { setOwn } from './copy.js';
 import type { FlagType } from './facts/flag-rows.js';
 import type { Minor } from './model.js';
@@ -64,24 +64,24 @@ function fail(message: string): never {
 function parseBool(text: string): boolean {
   if (/^(1|t|T|TRUE|true|True)$/.test(text)) return true;
   if (/^(0|f|F|FALSE|false|False)$/.test(text)) return false;
-  return fail(`strconv.ParseBool: parsing ${goQuote(text)}: invalid syntax`);
+  return fail(`strconv.ParseBool: parsing ${quote(text)}: invalid syntax`);
 }
 
 /** With Go's base prefixes and underscores between digits. */
 function parseInteger(text: string, bits: 32 | 64): number | bigint {
   const match = /^([-+]?)(0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO]?(?:_?[0-7])+|0|[1-9](?:_?\d)*)$/.exec(text);
-  if (match === null) return fail(`strconv.ParseInt: parsing ${goQuote(text)}: invalid syntax`);
+  if (match === null) return fail(`strconv.ParseInt: parsing ${quote(text)}: invalid syntax`);
   const digits = match[2]!.replaceAll('_', '').toLowerCase();
   const size = BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits.slice(1)}` : digits);
   const value = match[1] === '-' ? -size : size;
   const limit = 2n ** BigInt(bits - 1);
-  if (value < -limit || value >= limit) fail(`strconv.ParseInt: parsing ${goQuote(text)}: value out of range`);
+  if (value < -limit || value >= limit) fail(`strconv.ParseInt: parsing ${quote(text)}: value out of range`);
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
 function parseFloat64(text: string): number {
   if (!/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text))
-    fail(`strconv.ParseFloat: parsing ${goQuote(text)}: invalid syntax`);
+    fail(`strconv.ParseFloat: parsing ${quote(text)}: invalid syntax`);
   return Number(text);
 }
 
@@ -89,14 +89,14 @@ function parseFloat64(text: string): number {
 function parseLevel(text: string, minor: Minor): number {
   const name = minor < 23 ? 'ParseInt' : 'ParseUint';
   if (!(minor < 23 ? /^[-+]?\d+$/ : /^\d+$/).test(text))
-    fail(`strconv.${name}: parsing ${goQuote(text)}: invalid syntax`);
-  if (Math.abs(Number(text)) >= 2 ** 31) fail(`strconv.${name}: parsing ${goQuote(text)}: value out of range`);
+    fail(`strconv.${name}: parsing ${quote(text)}: invalid syntax`);
+  if (Math.abs(Number(text)) >= 2 ** 31) fail(`strconv.${name}: parsing ${quote(text)}: value out of range`);
   return Number(text);
 }
 
 /** Empty text leaves the address as it is. */
 function parseIp(text: string): string {
-  if (text !== '' && !isGoIp(text)) fail(`${goQuote(text)} is not a valid IP address`);
+  if (text !== '' && !isGoIp(text)) fail(`${quote(text)} is not a valid IP address`);
   return text;
 }
 
@@ -213,7 +213,7 @@ function parseReservedMemory(text: string, minor: Minor): unknown[] {
       if (quantity === undefined || more.length > 0)
         fail(`the reserved limit has incorrect value, expected type=quantatity, got ${limit}`);
       if (type !== 'memory' && !type!.startsWith('hugepages-'))
-        fail(`memory type conversion error, unknown type: ${goQuote(type!)}`);
+        fail(`memory type conversion error, unknown type: ${quote(type!)}`);
       const canonical = canonicalQuantity(quantity!);
       if (canonical === undefined) fail(`failed to parse the quantatity, expected quantatity, got ${quantity}`);
       limits[type!] = canonical!;
@@ -225,9 +225,9 @@ function parseReservedMemory(text: string, minor: Minor): unknown[] {
 function parseVmodule(text: string): unknown[] {
   return splitCommas(text).map((part) => {
     const [filePattern, level, ...more] = part.split('=');
-    if (!filePattern || !level || more.length > 0) fail(`${goQuote(part)} does not have the pattern=N format`);
+    if (!filePattern || !level || more.length > 0) fail(`${quote(part)} does not have the pattern=N format`);
     if (!/^\d+$/.test(level!) || Number(level) >= 2 ** 31)
-      fail(`parsing verbosity in ${goQuote(part)}: strconv.ParseUint: parsing ${goQuote(level!)}: invalid syntax`);
+      fail(`parsing verbosity in ${quote(part)}: strconv.ParseUint: parsing ${quote(level!)}: invalid syntax`);
     return { filePattern, verbosity: Number(level) };
   });
 }

@@ -3,7 +3,7 @@
  * replaces the whole field, lists and maps included; only feature gates are merged, key by key, the flags' winning.
  */
 import { parseDuration } from '../go/duration.js';
-import { goQuote } from '../go/quote.js';
+import { quote } from '../go/quote.js';
 import { asCommandLine, type Flag, splitCommandLine } from './command-line.js';
 import { copy } from './copy.js';
 import { type FlagRow, type FlagType, flagRows, otherFlags } from './facts/flag-rows.js';
@@ -107,7 +107,7 @@ function checkFlag({ name, value, words }: Flag, minor: Minor): FlagError | unde
   } catch (error) {
     if (!(error instanceof FlagValueError)) throw error;
     const shown = name === 'v' ? '-v, --v' : `--${name}`;
-    return new FlagError(`invalid argument ${goQuote(value)} for ${goQuote(shown)} flag: ${error.message}`, name);
+    return new FlagError(`invalid argument ${quote(value)} for ${quote(shown)} flag: ${error.message}`, name);
   }
 }
 

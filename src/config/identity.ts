@@ -1,5 +1,5 @@
 /** Reads apiVersion and kind of a document, and decides whether the kubelet accepts it as its config. */
-import { goQuote } from '../go/quote.js';
+import { quote } from '../go/quote.js';
 import type { Value } from '../go/yaml/value.js';
 import { header } from './header.js';
 import type { Minor, Position } from './model.js';
@@ -120,7 +120,7 @@ function otherError(identity: Identity, minor: Minor, at: Position): IdentityErr
   }
   // The name of the scheme depends on the build.
   const scheme = minor >= 32 ? 'pkg/kubelet/apis/config/scheme/scheme.go:33' : 'pkg/runtime/scheme.go:100';
-  const message = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme ${goQuote(scheme)}`;
+  const message = `no kind ${quote(kind)} is registered for version ${quote(apiVersion)} in scheme ${quote(scheme)}`;
   if (!isMeant(identity)) return { message, at };
   return { message, at, remedy: kind === header.kind ? rightVersion : rightKind };
 }

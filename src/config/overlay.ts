@@ -7,7 +7,7 @@
  *   config: {maxPods: 150}
  *   unset: [clusterDomain]
  */
-import { goQuote } from '../go/quote.js';
+import { quote } from '../go/quote.js';
 import type { Entry, Position, Value } from '../go/yaml/value.js';
 import { asYaml } from '../go/yaml/write.js';
 import { isObject } from '../json.js';
@@ -289,7 +289,7 @@ class OverlayDecoder {
 
 function headerMessage(name: string, value: Value, wanted: string): string {
   if (name === 'kind' && value.kind === 'string' && /^(?!KubeletConfiguration$).*(overlay|kubelet)/i.test(value.value))
-    return `kind ${goQuote(value.value)} is not known; did you mean "${wanted}"?`;
+    return `kind ${quote(value.value)} is not known; did you mean "${wanted}"?`;
   return `${name} of an overlay must be ${wanted}`;
 }
 

@@ -1,5 +1,5 @@
 /** Rejects unknown keys of maps under `unset`: a key that no kubelet knows is a typo, and unsetting it would have no effect. Pure. */
-import { quote } from '../go/text.js';
+import { quote } from '../go/quote.js';
 import { evictionSignals } from './forecast/eviction.js';
 import { unknownGate } from './gates.js';
 import { type Minor, newestMinor } from './model.js';

@@ -12,8 +12,12 @@ const short: Record<string, string> = {
   '\\': '\\\\',
 };
 
+/** Printable ASCII without quote and backslash: nearly everything there is. */
+const plain = /^[ !#-[\]-~]*$/;
+
 /** Printable characters stay as they are; the rest become \x00, \u0000 or \U00000000. */
-export function goQuote(text: string): string {
+export function quote(text: string): string {
+  if (plain.test(text)) return `"${text}"`;
   let quoted = '"';
   for (const char of text) quoted += short[char] ?? (isPrintable(char) ? char : escaped(char.codePointAt(0)!));
   return `${quoted}"`;
@@ -30,9 +34,9 @@ function escaped(code: number): string {
 }
 
 /** The value of what %q printed. What is not an escape of Go stays as it is. */
-export function goUnquote(quoted: string): string {
+export function unquote(quoted: string): string {
   const inner = quoted.slice(1, -1);
-  return inner.replace(/\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))/gi, (whole, x, u, long, char) => {
+  return inner.replace(/\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|(.))/g, (whole, x, u, long, char) => {
     const code = Number.parseInt(x ?? u ?? long, 16);
     if (char === undefined) return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
     return unescaped[whole] ?? whole;

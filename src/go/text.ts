@@ -1,24 +1,5 @@
 /** Formatting and parsing as in Go's fmt, strconv and strings, for the messages of the kubelet. */
-
-/** Printable ASCII without quote and backslash: nearly everything there is. */
-const plain = /^[ !#-[\]-~]*$/;
-
-/** `%q`: a quoted string with Go's escapes. */
-export function quote(text: string): string {
-  if (plain.test(text)) return `"${text}"`;
-  let out = '"';
-  for (const char of text) {
-    const code = char.codePointAt(0)!;
-    const short = { 7: '\\a', 8: '\\b', 9: '\\t', 10: '\\n', 11: '\\v', 12: '\\f', 13: '\\r', 34: '\\"', 92: '\\\\' }[
-      code
-    ];
-    if (short !== undefined) out += short;
-    else if (code < 0x20 || code === 0x7f) out += `\\x${code.toString(16).padStart(2, '0')}`;
-    else if (/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(char)) out += char;
-    else out += code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
-  }
-  return `${out}"`;
-}
+import { quote } from './quote.js';
 
 /** `%v` of a float64: exponents from 1e21 up and below 1e-4, at least two digits long. */
 export function float(value: number): string {

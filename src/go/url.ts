@@ -1,5 +1,5 @@
 /** Error messages of Go's url.Parse for an invalid address. */
-import { quote } from './text.js';
+import { quote } from './quote.js';
 
 /** The text of url.Parse's error; undefined when it reads the address. */
 export function goUrlError(address: string): string | undefined {

@@ -2,7 +2,7 @@
 import { checkDnsLabel, checkLabelValue, checkPathSegment, checkQualifiedName, type NameRule } from '../api/names.js';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../api/object.js';
 import { rfc3339 } from '../clock.js';
-import { goQuote } from '../go/quote.js';
+import { quote } from '../go/quote.js';
 import type { Random } from '../random.js';
 import { type FieldError, forbiddenField, invalidField, requiredField, tooLongField } from './field-error.js';
 import { isCustom, type Resource } from './resource.js';
@@ -150,7 +150,7 @@ function validateChange(metadata: ObjectMeta, old: ObjectMeta): FieldError[] {
     const known = new Set(old.finalizers);
     const added = (metadata.finalizers ?? []).filter((name) => !known.has(name)).sort();
     if (added.length > 0) {
-      const list = `[]string{${added.map(goQuote).join(', ')}}`;
+      const list = `[]string{${added.map(quote).join(', ')}}`;
       const why = `no new finalizers can be added if the object is being deleted, found new finalizers ${list}`;
       errors.push(forbiddenField('metadata.finalizers', why));
     }

@@ -1,7 +1,7 @@
 /** The options of writes and deletes, from the query or the body, checked as Kubernetes checks them. */
 
-import { JsonSyntaxError, parseGoJson } from '../go/json.js';
-import { goQuote } from '../go/quote.js';
+import { parseGoJson } from '../go/json.js';
+import { quote } from '../go/quote.js';
 import { isObject } from '../json.js';
 import {
   type FieldError,
@@ -11,10 +11,9 @@ import {
   tooLongField,
   unsupportedField,
 } from './field-error.js';
-import { type FieldValidation, maxBodyBytes, readProtobuf, readYaml } from './requests/body.js';
+import { type FieldValidation, isUnreadable, maxBodyBytes, readProtobuf, readYaml } from './requests/body.js';
 import type { Exchange } from './requests/exchange.js';
 import { bodyFormat } from './requests/negotiate.js';
-import { DecodeError } from './resource.js';
 import { badRequest, invalid } from './status-error.js';
 
 export interface WriteOptions {
@@ -118,7 +117,7 @@ function parseOptions(exchange: Exchange, body: Buffer): unknown {
     if (format === 'protobuf') return readProtobuf(body, 'meta.v1.DeleteOptions').value;
     return (format === 'json' ? parseGoJson : readYaml)(body.toString('utf8')).value;
   } catch (error) {
-    if (error instanceof JsonSyntaxError || error instanceof DecodeError) throw badRequest(error.message);
+    if (isUnreadable(error)) throw badRequest(error.message);
     throw error;
   }
 }
@@ -134,7 +133,7 @@ function optionsFromQuery(query: URLSearchParams): RawDeleteOptions {
   const grace = query.get('gracePeriodSeconds');
   const policy = query.get('propagationPolicy');
   if (grace !== null && !/^[+-]?\d+$/.test(grace)) {
-    throw badRequest(`gracePeriodSeconds must be a number, not ${goQuote(grace)}`);
+    throw badRequest(`gracePeriodSeconds must be a number, not ${quote(grace)}`);
   }
   return {
     ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),

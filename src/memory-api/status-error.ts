@@ -1,6 +1,6 @@
 /** API errors with Kubernetes' reasons and wording. */
 import { ApiError, type StatusDetails } from '../api/status.js';
-import { goQuote } from '../go/quote.js';
+import { quote } from '../go/quote.js';
 import { aggregateFieldErrors, type FieldError, fieldErrorBody, fieldErrorReason } from './field-error.js';
 
 /** Subject of an error: a resource (`configmaps` of group '') or a kind (`ConfigMap`). */
@@ -23,7 +23,7 @@ function about({ group, resource }: GroupResource, name = ''): StatusDetails {
 }
 
 export function notFound(resource: GroupResource, name: string): ApiError {
-  return new ApiError(404, 'NotFound', `${qualified(resource)} ${goQuote(name)} not found`, about(resource, name));
+  return new ApiError(404, 'NotFound', `${qualified(resource)} ${quote(name)} not found`, about(resource, name));
 }
 
 /** No such path, group, version or resource. */
@@ -32,12 +32,12 @@ export function noSuchResource(): ApiError {
 }
 
 export function alreadyExists(resource: GroupResource, name: string): ApiError {
-  const message = `${qualified(resource)} ${goQuote(name)} already exists`;
+  const message = `${qualified(resource)} ${quote(name)} already exists`;
   return new ApiError(409, 'AlreadyExists', message, about(resource, name));
 }
 
 export function generateNameConflict(resource: GroupResource, name: string): ApiError {
-  const message = `${qualified(resource)} ${goQuote(name)} already exists, the server was not able to generate a unique name for the object`;
+  const message = `${qualified(resource)} ${quote(name)} already exists, the server was not able to generate a unique name for the object`;
   return new ApiError(409, 'AlreadyExists', message, { ...about(resource, name), retryAfterSeconds: 1 });
 }
 
@@ -45,14 +45,14 @@ export const optimisticLockText =
   'the object has been modified; please apply your changes to the latest version and try again';
 
 export function conflict(resource: GroupResource, name: string, why: string = optimisticLockText): ApiError {
-  const message = `Operation cannot be fulfilled on ${qualified(resource)} ${goQuote(name)}: ${why}`;
+  const message = `Operation cannot be fulfilled on ${qualified(resource)} ${quote(name)}: ${why}`;
   return new ApiError(409, 'Conflict', message, about(resource, name));
 }
 
 /** `kind` is a group and a kind here, as in `Role.rbac.authorization.k8s.io "x" is invalid`. */
 export function invalid(kind: { group: string; kind: string }, name: string, errors: FieldError[]): ApiError {
   const subject = { group: kind.group, resource: kind.kind };
-  const head = `${qualified(subject)} ${goQuote(name)} is invalid`;
+  const head = `${qualified(subject)} ${quote(name)} is invalid`;
   const causes = errors.map((error) => ({
     reason: fieldErrorReason(error.type),
     message: fieldErrorBody(error),
@@ -75,7 +75,7 @@ export function unauthorized(): ApiError {
 /** With no resource (a path such as /metrics) the message begins `forbidden:`. */
 export function forbidden(resource: GroupResource, name: string, why: string): ApiError {
   const subject = qualified(resource);
-  const head = subject === '' ? 'forbidden' : `${subject}${name === '' ? '' : ` ${goQuote(name)}`} is forbidden`;
+  const head = subject === '' ? 'forbidden' : `${subject}${name === '' ? '' : ` ${quote(name)}`} is forbidden`;
   const { kind, ...rest } = about(resource, name);
   return new ApiError(403, 'Forbidden', `${head}: ${why}`, kind === '' ? rest : { ...rest, kind: kind! });
 }

@@ -8,7 +8,7 @@
  *   {"ts":…,"msg":"command failed","err":"…"}       logging.format: json; lines that report no error have a field "v"
  *   Error: …                                        an invalid command line
  */
-import { goUnquote } from '../../go/quote.js';
+import { unquote } from '../../go/quote.js';
 import { isObject } from '../../json.js';
 import { shorten } from '../../shorten.js';
 import { oneLine } from '../../visible-text.js';
@@ -80,14 +80,14 @@ function messageAt(lines: readonly string[], at: number): string {
   if (logged === undefined) return jsonLine(line)?.text ?? line.replace(/^[Ee]rror: /, '');
   const [, message, fields] = /^("(?:[^"\\]|\\.)*")(.*)$/.exec(logged) ?? [];
   if (message === undefined) return logged;
-  return errorValue(fields ?? '', lines.slice(at + 1)) ?? goUnquote(message);
+  return errorValue(fields ?? '', lines.slice(at + 1)) ?? unquote(message);
 }
 
 /** Value of `err`, or of `panic`; a value of several lines is on the lines that follow, each after a tab, up to ` >`. */
 function errorValue(fields: string, following: readonly string[]): string | undefined {
   for (const [, key, value] of fields.matchAll(/ ([^\s="]+)=("(?:[^"\\]|\\.)*"|<$|\S+)/g)) {
     if (key !== 'err' && key !== 'panic') continue;
-    if (value !== '<') return value!.startsWith('"') ? goUnquote(value!) : value!;
+    if (value !== '<') return value!.startsWith('"') ? unquote(value!) : value!;
     const end = following.findIndex((line) => !line.startsWith('\t'));
     const block = following.slice(0, end < 0 ? following.length : end);
     return block.map((line) => line.trim()).join(' ');

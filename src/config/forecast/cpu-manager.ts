@@ -1,6 +1,6 @@
 /** Forecast for the CPU manager: the kubelet checks its policy and options only when it creates the manager. */
 
-import { quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
 import type { Minor } from '../model.js';
 import { forecastOptions, type Option } from './manager-options.js';
 import { entryPath, type Outlook } from './outlook.js';

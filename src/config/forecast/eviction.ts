@@ -2,7 +2,7 @@
 import { tryParseDuration } from '../../go/duration.js';
 import { parseFloat32 } from '../../go/float.js';
 import { formatQuantity } from '../../go/quantity.js';
-import { quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
 import type { Minor } from '../model.js';
 import { entryPath, type Outlook } from './outlook.js';
 

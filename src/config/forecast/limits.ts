@@ -1,6 +1,6 @@
 /** Forecast for single values that pass validation and that the kubelet rejects when it uses them. */
 import { isWholeNumber } from '../../go/quantity.js';
-import { quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
 import { print } from '../rules/bounds.js';
 import { isNamespaced } from '../rules/sysctls.js';
 import type { Outlook } from './outlook.js';

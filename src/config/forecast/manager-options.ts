@@ -1,6 +1,7 @@
 /** Options of the CPU and topology managers: which exist in a minor, behind which gate, and their values. */
 
-import { atoiError, isGoBool, quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
+import { atoiError, isGoBool } from '../../go/text.js';
 import type { Minor } from '../model.js';
 import { entryPath, type Outlook } from './outlook.js';
 

@@ -1,6 +1,6 @@
 /** Forecast for the memory manager: its policy, and the total that reservedMemory must add up to. */
 import { formatQuantity, readQuantity } from '../../go/quantity.js';
-import { quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
 import type { Outlook } from './outlook.js';
 import { reservation } from './reservations.js';
 

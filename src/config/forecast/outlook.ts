@@ -1,6 +1,6 @@
 /** Collects the findings of a forecast: the field, why the kubelet would exit, and the remedy. */
 import { type Quantity, readQuantity } from '../../go/quantity.js';
-import { quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
 import { FirstOnes } from '../listed.js';
 import type { Finding } from '../model.js';
 import type { ConfigView } from '../rules/config-view.js';

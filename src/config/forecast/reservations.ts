@@ -2,7 +2,7 @@
 
 import { parseFloat32 } from '../../go/float.js';
 import { readQuantity } from '../../go/quantity.js';
-import { quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
 import type { ConfigView } from '../rules/config-view.js';
 import { entryPath, type Outlook } from './outlook.js';
 

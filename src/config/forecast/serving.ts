@@ -1,5 +1,5 @@
 /** Forecast for what the kubelet listens on or connects to: addresses, ports, TLS, authorization, the container runtime. */
-import { quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
 import { goUrlError, schemeOf } from '../../go/url.js';
 import type { Outlook } from './outlook.js';
 

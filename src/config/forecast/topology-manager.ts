@@ -1,5 +1,5 @@
 /** Forecast for the topology manager: its policy until 1.19, its options, and the number of NUMA nodes that it supports. */
-import { quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
 import { forecastOptions, type Option } from './manager-options.js';
 import type { Outlook } from './outlook.js';
 

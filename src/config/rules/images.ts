@@ -1,6 +1,6 @@
 /** Rules about images: garbage collection, parallel pulls, and which credentials may use images that were pulled before. */
 
-import { quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
 import { checkBounds, print, spell } from './bounds.js';
 import type { ConfigView } from './config-view.js';
 

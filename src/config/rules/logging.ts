@@ -1,5 +1,6 @@
 /** Rules of the logging section. Until 1.24 the kubelet checks them together with the others; since 1.25 first and separately. */
-import { isGoBool, quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
+import { isGoBool } from '../../go/text.js';
 import { type ConfigView, toNanoseconds } from './config-view.js';
 
 const maxInt32 = 2147483647;

@@ -1,5 +1,6 @@
 /** Rules about node allocatable: cgroups, enforceNodeAllocatable, reserved CPUs and reserved memory. */
-import { atoiError, quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
+import { atoiError } from '../../go/text.js';
 import type { ConfigView } from './config-view.js';
 
 const flag = '(--enforce-node-allocatable)';

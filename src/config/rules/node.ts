@@ -1,6 +1,7 @@
 /** Rules about the Node and its lifecycle: lease, taints, registration, certificates, shutdown, swap, crash-loop backoff. */
 
-import { float, quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
+import { float } from '../../go/text.js';
 import { print, spell } from './bounds.js';
 import { type ConfigView, toNanoseconds } from './config-view.js';
 import { nameErrors, valueErrors } from './label.js';

@@ -1,6 +1,7 @@
 /** Rules about the allocation of CPU, memory and devices: quota period, topology manager, memory QoS. And hairpin mode. */
 
-import { float, quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
+import { float } from '../../go/text.js';
 import { spell } from './bounds.js';
 import type { ConfigView } from './config-view.js';
 

@@ -1,5 +1,5 @@
 /** Rules about endpoints that the kubelet serves or connects to, and about container logs: log queries, the runtime, metrics, tracing. */
-import { quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
 import { goUrlError, schemeOf } from '../../go/url.js';
 import type { ConfigView } from './config-view.js';
 

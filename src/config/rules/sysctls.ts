@@ -1,5 +1,5 @@
 /** Rules about the sysctls that the kubelet sets in pods: only namespaced ones are allowed. */
-import { quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
 import type { ConfigView } from './config-view.js';
 
 const field = 'defaultPodSysctls';

@@ -2,7 +2,7 @@
  * TLS settings that the kubelet applies right after validation: cipher suites, version, curves, the client CA. It exits at the first
  * error.
  */
-import { quote } from '../../go/text.js';
+import { quote } from '../../go/quote.js';
 import { nearest } from '../suggest.js';
 import { type ConfigView, firstOf, type RuleError } from './config-view.js';
 

@@ -1,7 +1,7 @@
 /** Conflicts of an apply, with Kubernetes' messages. */
 
 import { ApiError } from '../../api/status.js';
-import { goQuote } from '../../go/quote.js';
+import { quote } from '../../go/quote.js';
 import type { Manager } from './managers.js';
 import type { Conflict } from './ownership.js';
 import { pathText } from './path-element.js';
@@ -31,6 +31,6 @@ function conflictMessage(conflicts: Conflict[]): string {
 }
 
 function managerText({ manager, subresource, operation, apiVersion }: Manager): string {
-  const name = goQuote(manager) + (subresource === undefined ? '' : ` with subresource ${goQuote(subresource)}`);
+  const name = quote(manager) + (subresource === undefined ? '' : ` with subresource ${quote(subresource)}`);
   return operation === 'Update' ? `${name} using ${apiVersion}` : name;
 }

@@ -3,7 +3,7 @@
  * here.
  */
 
-import { goQuote } from '../../go/quote.js';
+import { quote } from '../../go/quote.js';
 import { isObject } from '../../json.js';
 
 /** Go escapes these in JSON, and elements are compared as text. */
@@ -126,5 +126,5 @@ export function elementText(element: string): string {
 }
 
 function valueText(value: unknown): string {
-  return typeof value === 'string' ? goQuote(value) : JSON.stringify(value);
+  return typeof value === 'string' ? quote(value) : JSON.stringify(value);
 }

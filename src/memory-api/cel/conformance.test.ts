@@ -1,8 +1,7 @@
 /** CEL expressions as Kubernetes evaluates them: values, macros, and expressions that are wrong. */
 
 import { describe, expect, test } from 'vitest';
-import { newEnvironment } from './environment.js';
-import { CompileError, compile, RunError } from './program.js';
+import { CompileError, compile, newEnvironment, RunError } from './program.js';
 import { celTypeOf } from './schema-type.js';
 import { dynamicValue } from './values.js';
 

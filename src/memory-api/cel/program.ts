@@ -2,7 +2,7 @@
  * Compiles and runs CEL for the rest of the server: text is compiled once, a program runs often. Everything of the CEL library (its
  * nodes, errors and names) stays in this directory.
  */
-import { type Environment, EvaluationError, ParseError, TypeError as WrongType } from '@marcbachmann/cel-js';
+import { Environment, EvaluationError, ParseError, TypeError as WrongType } from '@marcbachmann/cel-js';
 import { adapt, type Node } from './syntax-tree.js';
 
 export interface Program {
@@ -19,6 +19,17 @@ export class CompileError extends Error {}
 
 /** The expression could not be evaluated for these values. */
 export class RunError extends Error {}
+
+/** Limits on depth and length of an expression, far beyond real ones. */
+const limits = { maxAstNodes: 10_000, maxDepth: 100, maxListElements: 1000, maxMapEntries: 1000, maxCallArguments: 32 };
+
+let base: Environment | undefined;
+
+/** A copy to add variables to. The base is built for the first rule: most servers have none. */
+export function newEnvironment(): Environment {
+  base ??= new Environment({ enableOptionalTypes: true, limits });
+  return base.clone();
+}
 
 export function compile(environment: Environment, expression: string): Program {
   try {

@@ -4,7 +4,6 @@
  */
 import type { Environment } from '@marcbachmann/cel-js';
 import { isEqual } from './equality.js';
-import { escapeName } from './escape.js';
 import { dynamicValue } from './values.js';
 
 /** The part of a JSON schema that defines types. */
@@ -131,4 +130,19 @@ function objectType(schema: TypeSchema, name: string, { isObject, nameOf }: Requ
       environment.registerType(name, { ctor: Ctor, fields: declared }).registerOperator(`${name} == ${name}`, isEqual);
     },
   };
+}
+
+const reserved: ReadonlySet<string> = new Set(
+  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
+    ' ',
+  ),
+);
+
+const escapes: Record<string, string> = { __: '__underscores__', '.': '__dot__', '-': '__dash__', '/': '__slash__' };
+
+/** A property name as CEL writes it: `a-b` as `a__dash__b`, `namespace` as `__namespace__`. Undefined if it cannot be an identifier. */
+function escapeName(name: string): string | undefined {
+  if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
+  if (reserved.has(name)) return `__${name}__`;
+  return name.replace(/__|[-./]/g, (found) => escapes[found]!);
 }

@@ -1,7 +1,7 @@
 /** Evaluates the CEL rules of a custom resource's schema, with the messages of Kubernetes. */
 
 import { Optional } from '@marcbachmann/cel-js';
-import { goQuote } from '../../go/quote.js';
+import { quote } from '../../go/quote.js';
 import { isObject } from '../../json.js';
 import { RunError } from '../cel/program.js';
 import { type FieldError, forbiddenField, requiredField } from '../field-error.js';
@@ -144,7 +144,7 @@ function failure({ reason, fieldPath }: ValidationRule, node: RuleNode, path: st
 
 /** Values are not shown, only their kind: they may be large, or secret. */
 function invalidOf({ schema }: RuleNode, path: string, detail: string): FieldError {
-  return { type: 'Invalid', field: path || '<nil>', value: goQuote(schema.type ?? ''), detail };
+  return { type: 'Invalid', field: path || '<nil>', value: quote(schema.type ?? ''), detail };
 }
 
 function ruleText({ message, rule }: ValidationRule): string {

@@ -5,7 +5,7 @@
 
 import type { KubeObject } from '../../api/object.js';
 import { findAll, type JsonPath, JsonPathError, parsePath } from '../../go/json-path.js';
-import { goQuote } from '../../go/quote.js';
+import { quote } from '../../go/quote.js';
 import type { FieldError } from '../field-error.js';
 import type { Column, Decoded, Resource } from '../resource.js';
 import { age, ageColumn, nameColumn } from '../resources/columns.js';
@@ -126,7 +126,7 @@ function finalizerWarnings({ metadata }: KubeObject): string[] {
   const advice = 'prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers';
   return (metadata.finalizers ?? [])
     .filter((name) => !name.includes('/') && name !== 'orphan' && name !== 'foregroundDeletion')
-    .map((name) => `metadata.finalizers: ${goQuote(name)}: ${advice}`);
+    .map((name) => `metadata.finalizers: ${quote(name)}: ${advice}`);
 }
 
 function validate(object: KubeObject, schema: JsonSchema, subresource: string): FieldError[] {

@@ -3,8 +3,7 @@
  * any below it.
  */
 import type { Environment } from '@marcbachmann/cel-js';
-import { newEnvironment } from '../cel/environment.js';
-import { CompileError, compile, type Program } from '../cel/program.js';
+import { CompileError, compile, newEnvironment, type Program } from '../cel/program.js';
 import { type CelType, celTypeOf } from '../cel/schema-type.js';
 import { additionalOf, type JsonSchema, type ValidationRule } from './json-schema.js';
 

@@ -1,6 +1,6 @@
 /** Validates a value by a CRD's schema, with the messages of Kubernetes. */
 
-import { goQuote } from '../../go/quote.js';
+import { quote } from '../../go/quote.js';
 import { compilePattern } from '../../go/regex.js';
 import { isObject } from '../../json.js';
 import {
@@ -66,8 +66,8 @@ function typeErrors(value: unknown, schema: JsonSchema, place: Place): FieldErro
 }
 
 function typeError(shown: string, wanted: string, data: string, place: Place): FieldError {
-  const detail = `${place.name} in body must be of type ${wanted}: ${goQuote(data)}`;
-  return { type: 'TypeInvalid', field: path(place), value: goQuote(shown), detail };
+  const detail = `${place.name} in body must be of type ${wanted}: ${quote(data)}`;
+  return { type: 'TypeInvalid', field: path(place), value: quote(shown), detail };
 }
 
 function jsonType(value: unknown): string {
@@ -152,7 +152,7 @@ function alternativeErrors(value: unknown, schema: JsonSchema, place: Place): Fi
   const failures = (entries: JsonSchema[]) => entries.map((entry) => check(value, entry, place));
   const best = (results: FieldError[][]) => [...results].sort((a, b) => a.length - b.length)[0] ?? [];
   const complain = (rule: string) =>
-    invalidField(path({ ...place, name: '' }) || '<nil>', '', `${goQuote(place.name)} ${rule}`);
+    invalidField(path({ ...place, name: '' }) || '<nil>', '', `${quote(place.name)} ${rule}`);
   if (schema.anyOf !== undefined) {
     const results = failures(schema.anyOf);
     if (!results.some((found) => found.length === 0))

@@ -1,6 +1,6 @@
 /** The continue token of a list: its revision and its last key, in Kubernetes' encoding. */
 
-import { goQuote } from '../../go/quote.js';
+import { quote } from '../../go/quote.js';
 import { isObject } from '../../json.js';
 import { badRequest } from '../status-error.js';
 
@@ -21,7 +21,7 @@ export function encodeContinue({ revision, namespace, name }: ContinueToken): st
 
 export function decodeContinue(token: string): ContinueToken {
   const { v, rv, start } = fieldsOf(token);
-  if (v !== version) throw rejection(`server does not recognize this encoded version ${goQuote(String(v ?? ''))}`);
+  if (v !== version) throw rejection(`server does not recognize this encoded version ${quote(String(v ?? ''))}`);
   if (typeof rv !== 'number' || !Number.isInteger(rv) || rv === 0) {
     throw rejection(`incorrect encoded start resourceVersion (version ${version})`);
   }

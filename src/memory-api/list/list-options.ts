@@ -1,6 +1,6 @@
 /** The parameters of list and watch, checked as Kubernetes checks them. */
 
-import { goQuote } from '../../go/quote.js';
+import { quote } from '../../go/quote.js';
 import { type FieldError, forbiddenField, unsupportedField } from '../field-error.js';
 import { isTrue } from '../requests/request-info.js';
 import { badRequest, invalid } from '../status-error.js';
@@ -35,7 +35,7 @@ export function listOptions(query: URLSearchParams, isWatch: boolean): ListOptio
 function integer(text: string | null): number | undefined {
   if (text === null || text === '') return undefined;
   const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(value)) throw badRequest(`${goQuote(text)} is not a valid number`);
+  if (!Number.isSafeInteger(value)) throw badRequest(`${quote(text)} is not a valid number`);
   return value;
 }
 

@@ -1,13 +1,13 @@
 /** The resourceVersion parameter: a number of ours, which clients must treat as opaque. */
 
 import { ApiError } from '../../api/status.js';
-import { goQuote } from '../../go/quote.js';
+import { quote } from '../../go/quote.js';
 import { plainInternal, timeout } from '../status-error.js';
 
 /** 0 where it is absent, empty or 0: any revision. */
 export function parseRevision(text: string | null): number {
   if (text === null || text === '') return 0;
-  if (!/^\d+$/.test(text)) throw plainInternal(`resourceVersion: Invalid value: ${goQuote(text)}: must be a number`);
+  if (!/^\d+$/.test(text)) throw plainInternal(`resourceVersion: Invalid value: ${quote(text)}: must be a number`);
   return Number(text);
 }
 

@@ -2,7 +2,7 @@
 
 import { matchesLabels, parseLabelSelector, SelectorError } from '../../api/label-selector.js';
 import type { KubeObject } from '../../api/object.js';
-import { goQuote } from '../../go/quote.js';
+import { quote } from '../../go/quote.js';
 import { exactValue, type FieldTerm, parseFieldSelector } from '../field-selector.js';
 import { collectionOf } from '../requests/codec.js';
 import type { RequestInfo } from '../requests/request-info.js';
@@ -84,7 +84,7 @@ function checkField(resource: Resource, field: string): void {
   throw badRequest(
     own.length > 0 || isCustom(resource)
       ? `field label not supported: ${field}`
-      : `${goQuote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+      : `${quote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
   );
 }
 

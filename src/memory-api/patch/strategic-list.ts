@@ -1,8 +1,7 @@
 /** Merging lists in a strategic merge patch, and the order of the result. */
 
-import { goPrint } from '../../go/print.js';
 import { isObject } from '../../json.js';
-import { type JsonObject, StrategicMergeError, withoutDirectives } from './strategic-directives.js';
+import { goPrint, type JsonObject, StrategicMergeError, withoutDirectives } from './strategic-directives.js';
 
 type MergeElement = (original: JsonObject, patch: JsonObject) => JsonObject;
 

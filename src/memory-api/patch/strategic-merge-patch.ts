@@ -10,11 +10,11 @@
  * The schema defines how lists merge: x-kubernetes-patch-strategy and x-kubernetes-patch-merge-key.
  */
 
-import { goPrint } from '../../go/print.js';
 import { isObject } from '../../json.js';
 import {
   deletePrefix,
   directive,
+  goPrint,
   type JsonObject,
   orderPrefix,
   retainKeys,

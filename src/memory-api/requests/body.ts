@@ -1,8 +1,9 @@
 /** Reads a request body as an object of the resource's kind. */
 
 import type { KubeObject } from '../../api/object.js';
-import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../../go/json.js';
-import { goQuote } from '../../go/quote.js';
+import { type ParsedJson, parseGoJson } from '../../go/json.js';
+import { JsonError } from '../../go/json-reader.js';
+import { quote } from '../../go/quote.js';
 import { readYaml as readGoYaml } from '../../go/yaml/compose.js';
 import { plainValue } from '../../go/yaml/plain.js';
 import { YamlError } from '../../go/yaml/tokens.js';
@@ -34,7 +35,7 @@ export async function readObject(
   checkType(value, resource, otherVersions);
   const complain = (why: string) =>
     badRequest(
-      `${resource.kind} in version ${goQuote(resource.version)} cannot be handled as a ${resource.kind}: ${why}`,
+      `${resource.kind} in version ${quote(resource.version)} cannot be handled as a ${resource.kind}: ${why}`,
     );
   const { object, complaints } = decodeValue(resource, value, parsed.duplicates, complain);
   report(exchange, fieldValidation, complaints, complain);
@@ -61,8 +62,8 @@ export function decodeValue(
 
 function complaintsOf(duplicates: string[], unknownFields: string[]): string[] {
   return [
-    ...duplicates.map((path) => (path.startsWith(yamlComplaint) ? path : `duplicate field ${goQuote(path)}`)),
-    ...unknownFields.map((path) => `unknown field ${goQuote(path)}`),
+    ...duplicates.map((path) => (path.startsWith(yamlComplaint) ? path : `duplicate field ${quote(path)}`)),
+    ...unknownFields.map((path) => `unknown field ${quote(path)}`),
   ];
 }
 
@@ -103,10 +104,14 @@ function parseBody(body: Buffer, format: BodyFormat, resource: Resource): Parsed
     if (format === 'protobuf') return readProtobuf(body, resource.shape);
     return format === 'json' ? parseGoJson(text) : readYaml(text);
   } catch (error) {
-    if (!(error instanceof DecodeError || error instanceof JsonSyntaxError)) throw error;
-    throw unrecognized(resource, error.message);
+    if (isUnreadable(error)) throw unrecognized(resource, error.message);
+    throw error;
   }
 }
+
+/** A body that is not of its format. */
+export const isUnreadable = (error: unknown): error is DecodeError | JsonError | YamlError =>
+  error instanceof DecodeError || error instanceof JsonError || error instanceof YamlError;
 
 /** Kinds without a shape, such as custom ones, have no protobuf encoding. */
 export function readProtobuf(body: Buffer, shape: string | undefined): ParsedJson {
@@ -115,19 +120,14 @@ export function readProtobuf(body: Buffer, shape: string | undefined): ParsedJso
   return { value: { kind, apiVersion, ...decodeProtobuf(shape, raw) }, duplicates: [] };
 }
 
-/** As Go's reader takes it; duplicate keys are reported, the last one is used. */
+/** As Go's reader takes it; duplicate keys are reported, the last one is used. Throws YamlError. */
 export function readYaml(text: string): ParsedJson {
-  try {
-    const { value, duplicates } = readGoYaml(text);
-    const messages = duplicates.map(({ line, message }) => `  line ${line}: ${message}`);
-    return {
-      value: value === undefined ? null : plainValue(value),
-      duplicates: messages.length === 0 ? [] : [`${yamlComplaint}\n${messages.join('\n')}`],
-    };
-  } catch (error) {
-    if (error instanceof YamlError) throw new JsonSyntaxError(error.message);
-    throw error;
-  }
+  const { value, duplicates } = readGoYaml(text);
+  const messages = duplicates.map(({ line, message }) => `  line ${line}: ${message}`);
+  return {
+    value: value === undefined ? null : plainValue(value),
+    duplicates: messages.length === 0 ? [] : [`${yamlComplaint}\n${messages.join('\n')}`],
+  };
 }
 
 /** Throws where the body is of another kind or version; kind and version may be missing for built-in kinds. */
@@ -147,7 +147,7 @@ function checkType(value: unknown, resource: Resource, otherVersions: string[]):
     );
   if (kind === '' || kind === resource.kind) return;
   if (!isCustom(resource))
-    throw badRequest(`${kind} in version ${goQuote(apiVersion)} cannot be handled as a ${resource.kind}`);
+    throw badRequest(`${kind} in version ${quote(apiVersion)} cannot be handled as a ${resource.kind}`);
   const { metadata } = value as unknown as KubeObject;
   const wrong = invalidField('kind', kind, `must be ${resource.kind}`);
   throw invalid({ group: resource.group, kind }, metadata?.name ?? '', [wrong]);

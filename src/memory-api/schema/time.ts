@@ -1,5 +1,5 @@
 /** Times in API objects: RFC 3339 in UTC, to the second, or to the microsecond for leases and new events. */
-import { goQuote } from '../../go/quote.js';
+import { quote } from '../../go/quote.js';
 import { DecodeError } from '../resource.js';
 
 const layouts = { time: '2006-01-02T15:04:05Z07:00', microtime: '2006-01-02T15:04:05.000000Z07:00' };
@@ -15,17 +15,17 @@ export function parseTime(text: string, precision: 'time' | 'microtime' = 'time'
   const epochMs = match === null ? Number.NaN : Date.parse(text.replace(/[.,]\d+/, ''));
   if (match === null || Number.isNaN(epochMs)) {
     // Go names the part that failed; here it is always the first.
-    throw new DecodeError(`${parsing(text, precision)} cannot parse ${goQuote(text)} as "2006"`);
+    throw new DecodeError(`${parsing(text, precision)} cannot parse ${quote(text)} as "2006"`);
   }
   const fraction = /\.\d{6}(?!\d)/;
   if (precision === 'microtime' && !fraction.test(text)) {
-    throw new DecodeError(`${parsing(text, precision)} cannot parse ${goQuote(text.slice(19))} as ".000000"`);
+    throw new DecodeError(`${parsing(text, precision)} cannot parse ${quote(text.slice(19))} as ".000000"`);
   }
   return { epochSeconds: epochMs / 1000, micros: Number((match[7] ?? '').padEnd(6, '0').slice(0, 6)) };
 }
 
 function parsing(text: string, precision: 'time' | 'microtime'): string {
-  return `parsing time ${goQuote(text)} as ${goQuote(layouts[precision])}:`;
+  return `parsing time ${quote(text)} as ${quote(layouts[precision])}:`;
 }
 
 export function formatTime({ epochSeconds, micros }: Instant, precision: 'time' | 'microtime'): string {

@@ -2,7 +2,7 @@
 
 import type { KubeObject } from '../../api/object.js';
 import type { Clock } from '../../clock.js';
-import { JsonSyntaxError } from '../../go/json.js';
+import { YamlError } from '../../go/yaml/tokens.js';
 import { isObject } from '../../json.js';
 import { checkApplied } from '../apply/check-applied.js';
 import { conflictError } from '../apply/conflict-error.js';
@@ -53,7 +53,7 @@ function readApplied(body: Buffer): { value: unknown; complaint: string | undefi
     if (!isObject(found)) throw badRequest('error decoding YAML: an applied object must be a map');
     return { value: found, complaint: duplicates[0] === undefined ? undefined : convert + duplicates[0] };
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw badRequest(`error decoding YAML: ${convert}${error.message}`);
+    if (error instanceof YamlError) throw badRequest(`error decoding YAML: ${convert}${error.message}`);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** The read-modify-write of PUT and PATCH, retried on conflict. */
 
 import type { KubeObject } from '../../api/object.js';
-import { goQuote } from '../../go/quote.js';
+import { quote } from '../../go/quote.js';
 import { invalidField } from '../field-error.js';
 import { isSameJson } from '../json-equality.js';
 import { validateChangedMeta } from '../object-meta.js';
@@ -125,7 +125,7 @@ function checkRevision(object: KubeObject, current: number, request: VerbRequest
     }
     object.metadata.resourceVersion = String(current);
   } else if (!/^\d+$/.test(given)) {
-    throw plainInternal(`metadata.resourceVersion must be a number, not ${goQuote(given)}`);
+    throw plainInternal(`metadata.resourceVersion must be a number, not ${quote(given)}`);
   } else if (Number(given) !== current) throw conflict(about(request), info.name);
 }
 

@@ -3,7 +3,8 @@
 import { applyMergePatch } from '../../api/merge-patch.js';
 import type { KubeObject } from '../../api/object.js';
 import { ApiError } from '../../api/status.js';
-import { JsonSyntaxError, type ParsedJson, parseGoJson } from '../../go/json.js';
+import { type ParsedJson, parseGoJson } from '../../go/json.js';
+import { JsonError } from '../../go/json-reader.js';
 import { isObject } from '../../json.js';
 import { applyJsonPatch, JsonPatchCopyError, JsonPatchError, type JsonPatchOperation } from '../patch/json-patch.js';
 import { StrategicMergeError } from '../patch/strategic-directives.js';
@@ -108,7 +109,7 @@ function parse(body: Buffer): ParsedJson {
   try {
     return parseGoJson(body.toString('utf8'));
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw badRequest(`error decoding patch: ${error.message}`);
+    if (error instanceof JsonError) throw badRequest(`error decoding patch: ${error.message}`);
     throw error;
   }
 }

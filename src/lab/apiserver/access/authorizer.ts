@@ -1,5 +1,5 @@
 /** The chain of authorizers: the first that allows decides; when none does, their reasons are reported together. */
-import { goQuote } from '../../../go/quote.js';
+import { quote } from '../../../go/quote.js';
 import type { Attributes, Authorizer, Decision } from '../../../memory-api/attributes.js';
 import { mastersGroup } from '../well-known.js';
 
@@ -40,11 +40,11 @@ function deniedSentence({
   apiGroup,
   namespace,
 }: Attributes): string {
-  const who = `User ${goQuote(user.name)} cannot ${verb}`;
-  if (!isResource) return `${who} path ${goQuote(path)}`;
-  const what = goQuote(subresource === '' ? resource : `${resource}/${subresource}`);
-  const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${goQuote(namespace)}`;
-  return `${who} resource ${what} in API group ${goQuote(apiGroup)} ${where}`;
+  const who = `User ${quote(user.name)} cannot ${verb}`;
+  if (!isResource) return `${who} path ${quote(path)}`;
+  const what = quote(subresource === '' ? resource : `${resource}/${subresource}`);
+  const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${quote(namespace)}`;
+  return `${who} resource ${what} in API group ${quote(apiGroup)} ${where}`;
 }
 
 /** Errors must not look like HTML to a browser; quotes are fine. */

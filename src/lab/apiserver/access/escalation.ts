@@ -5,7 +5,7 @@
  */
 
 import type { KubeObject } from '../../../api/object.js';
-import { goQuote } from '../../../go/quote.js';
+import { quote } from '../../../go/quote.js';
 import { nameOf, resourceOf } from '../../../memory-api/admission/rejection.js';
 import type { Admission, AdmissionRequest } from '../../../memory-api/admission.js';
 import type { Authorizer, User } from '../../../memory-api/attributes.js';
@@ -78,7 +78,7 @@ function confirm(request: AdmissionRequest, rules: PolicyRule[], rbac: RbacAutho
 
 function grantText(user: User, missing: PolicyRule[], error: string | undefined): string {
   const list = [...new Set(compact(missing).map(describe))].sort().join('\n');
-  const text = `user ${goQuote(user.name)} (groups=${quoted(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${list}`;
+  const text = `user ${quote(user.name)} (groups=${quoted(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${list}`;
   return error === undefined ? text : `${text}; resolution errors: [${error}]`;
 }
 
@@ -103,4 +103,4 @@ function describe({ apiGroups, resources, nonResourceURLs, resourceNames, verbs 
   return `{${parts.flatMap(([name, values]) => (values?.length ? [`${name}:${quoted(values)}`] : [])).join(', ')}}`;
 }
 
-const quoted = (values: string[]) => `[${values.map(goQuote).join(' ')}]`;
+const quoted = (values: string[]) => `[${values.map(quote).join(' ')}]`;

@@ -3,7 +3,7 @@
  * graph, its own Node and Lease by name; the rest follows fixed rules. That a kubelet writes only its own objects is
  * checked by NodeRestriction, which sees the object. After a denial here RBAC may still allow.
  */
-import { goQuote } from '../../../go/quote.js';
+import { quote } from '../../../go/quote.js';
 import type { Attributes, Authorizer, Decision } from '../../../memory-api/attributes.js';
 import { nodeNameOf } from '../well-known.js';
 import type { NodeGraph, Vertex } from './node-graph.js';
@@ -21,7 +21,7 @@ export class NodeAuthorizer implements Authorizer {
   authorize(request: Attributes): Decision {
     const node = nodeNameOf(request.user);
     if (node === undefined) return noOpinion;
-    if (node === '') return deny(`unknown node for user ${goQuote(request.user.name)}`);
+    if (node === '') return deny(`unknown node for user ${quote(request.user.name)}`);
     const byResource = request.isResource && this.byResource[`${request.apiGroup}/${request.resource}`];
     if (byResource) return byResource(node, request);
     return nodeRules.some((rule) => ruleAllows(rule, request)) ? allowed : noOpinion;

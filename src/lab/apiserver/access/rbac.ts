@@ -5,7 +5,7 @@
  */
 
 import type { KubeObject } from '../../../api/object.js';
-import { goQuote } from '../../../go/quote.js';
+import { quote } from '../../../go/quote.js';
 import type { Attributes, Authorizer, Decision, User } from '../../../memory-api/attributes.js';
 import { serviceAccountUserName } from '../well-known.js';
 import { type PolicyRule, ruleAllows, rulesOf } from './policy-rule.js';
@@ -75,7 +75,7 @@ export class RbacAuthorizer implements Authorizer {
     const cluster = roleRef.kind === 'ClusterRole';
     const rules = this.roles.get(key(cluster ? '' : namespace, roleRef.name));
     if (rules === undefined)
-      throw new Error(`${cluster ? 'clusterrole' : 'role'}.${rbacGroup} ${goQuote(roleRef.name)} not found`);
+      throw new Error(`${cluster ? 'clusterrole' : 'role'}.${rbacGroup} ${quote(roleRef.name)} not found`);
     return rules;
   }
 
@@ -173,10 +173,10 @@ function describe(binding: Binding, asked: string[]): string {
     subject.kind === 'ServiceAccount' ? `${subject.name}/${subject.namespace || binding.namespace}` : subject.name;
   const which =
     binding.namespace === ''
-      ? `ClusterRoleBinding ${goQuote(binding.name)}`
-      : `RoleBinding ${goQuote(`${binding.name}/${binding.namespace}`)}`;
+      ? `ClusterRoleBinding ${quote(binding.name)}`
+      : `RoleBinding ${quote(`${binding.name}/${binding.namespace}`)}`;
   const { kind, name } = binding.roleRef;
-  return `${which} of ${kind} ${goQuote(name)} to ${subject.kind} ${goQuote(who)}`;
+  return `${which} of ${kind} ${quote(name)} to ${subject.kind} ${quote(who)}`;
 }
 
 /** Several errors as Go's aggregate prints them: each once, in brackets when there are more than one. */

@@ -1,7 +1,7 @@
 /** serviceaccounts/NAME/token: issues a token for a service account, bound to a pod or a node if requested. */
 import type { KubeObject } from '../../../api/object.js';
 import { rfc3339 } from '../../../clock.js';
-import { goQuote } from '../../../go/quote.js';
+import { quote } from '../../../go/quote.js';
 import type { Objects } from '../../../memory-api/admission/rejection.js';
 import { type FieldError, invalidField } from '../../../memory-api/field-error.js';
 import { badRequest, conflict, invalid, notFound } from '../../../memory-api/status-error.js';
@@ -100,7 +100,7 @@ function bind(bound: BoundRef, account: KubeObject, objects: Objects): Pick<Gran
   const spec = (object.spec ?? {}) as { serviceAccountName?: string; nodeName?: string };
   if (kind === 'Pod' && spec.serviceAccountName !== account.metadata.name)
     throw badRequest(
-      `cannot bind token for serviceaccount ${goQuote(account.metadata.name)} to pod running with different serviceaccount name.`,
+      `cannot bind token for serviceaccount ${quote(account.metadata.name)} to pod running with different serviceaccount name.`,
     );
   if (uid !== '' && uid !== object.metadata.uid)
     throw conflict(

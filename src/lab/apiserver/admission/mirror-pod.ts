@@ -1,7 +1,7 @@
 /** The pods a node may create: mirrors of its static pods, owned by its own Node, that reference no other objects. */
 
 import type { OwnerReference } from '../../../api/object.js';
-import { goQuote } from '../../../go/quote.js';
+import { quote } from '../../../go/quote.js';
 import { type Objects, rejection } from '../../../memory-api/admission/rejection.js';
 import type { AdmissionRequest } from '../../../memory-api/admission.js';
 import { notFound } from '../../../memory-api/status-error.js';
@@ -9,7 +9,7 @@ import { isMirrorPod, podReferences } from '../resources/pod-references.js';
 
 export function admitMirrorPod(node: string, request: AdmissionRequest, objects: Objects): void {
   const pod = request.object!;
-  const who = `node ${goQuote(node)}`;
+  const who = `node ${quote(node)}`;
   const spec = (pod.spec ?? {}) as { nodeName?: string; serviceAccountName?: string; volumes?: unknown };
   if (!isMirrorPod(pod))
     throw rejection(

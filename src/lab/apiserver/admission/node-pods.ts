@@ -1,7 +1,7 @@
 /** More rules for pods of a node: it may report, evict and delete those bound to it, and request tokens on their behalf. */
 
 import type { KubeObject } from '../../../api/object.js';
-import { goQuote } from '../../../go/quote.js';
+import { quote } from '../../../go/quote.js';
 import { nameOf, type Objects, rejection } from '../../../memory-api/admission/rejection.js';
 import type { AdmissionRequest } from '../../../memory-api/admission.js';
 import { isSameJson } from '../../../memory-api/json-equality.js';
@@ -17,14 +17,14 @@ const nodeOf = (pod: Pod) => pod.spec?.nodeName ?? '';
 export function admitPodDelete(node: string, request: AdmissionRequest, objects: Objects): void {
   const pod = request.oldObject ?? existingPod(request, nameOf(request), objects);
   if (nodeOf(pod) !== node)
-    throw rejection(request, `node ${goQuote(node)} can only delete pods with spec.nodeName set to itself`);
+    throw rejection(request, `node ${quote(node)} can only delete pods with spec.nodeName set to itself`);
 }
 
 export function admitPodStatus(node: string, request: AdmissionRequest): void {
   const { operation, object, oldObject } = request as { operation: string; object?: Pod; oldObject?: Pod };
-  const who = `node ${goQuote(node)}`;
+  const who = `node ${quote(node)}`;
   if (operation !== 'UPDATE' || object === undefined || oldObject === undefined)
-    throw rejection(request, `unexpected operation ${goQuote(operation)}`);
+    throw rejection(request, `unexpected operation ${quote(operation)}`);
   if (nodeOf(oldObject) !== node)
     throw rejection(request, `${who} can only update pod status for pods with spec.nodeName set to itself`);
   if (!isSameJson(object.metadata.labels ?? {}, oldObject.metadata.labels ?? {}))
@@ -63,7 +63,7 @@ export function admitToken(node: string, request: AdmissionRequest, objects: Obj
     throw rejection(request, 'node requested token bound to a pod scheduled on a different node');
   if (audiences.length > 1) throw rejection(request, 'node may only request 0 or 1 audiences');
   if (!audiencesOf(pod).includes(audiences[0] ?? ''))
-    throw rejection(request, `audience ${goQuote(audiences[0] ?? '')} not found in pod spec volume`);
+    throw rejection(request, `audience ${quote(audiences[0] ?? '')} not found in pod spec volume`);
 }
 
 interface TokenVolume {

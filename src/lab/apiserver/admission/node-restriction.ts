@@ -5,7 +5,7 @@
  */
 
 import type { KubeObject } from '../../../api/object.js';
-import { goQuote } from '../../../go/quote.js';
+import { quote } from '../../../go/quote.js';
 import { nameOf, type Objects, rejection } from '../../../memory-api/admission/rejection.js';
 import type { Admission, AdmissionRequest } from '../../../memory-api/admission.js';
 import { isSameJson } from '../../../memory-api/json-equality.js';
@@ -20,7 +20,7 @@ export function nodeRestriction(objects: Objects): Admission {
       const node = nodeNameOf(request.attributes.user);
       if (node === undefined) return;
       if (node === '')
-        throw rejection(request, `could not determine node from user ${goQuote(request.attributes.user.name)}`);
+        throw rejection(request, `could not determine node from user ${quote(request.attributes.user.name)}`);
       admit(node, request, objects);
     },
     validate() {},
@@ -43,8 +43,8 @@ interface NodeSpec {
 function admitNode(node: string, request: AdmissionRequest): void {
   const { operation, object, oldObject } = request;
   const asked = nameOf(request);
-  const who = `node ${goQuote(node)}`;
-  if (asked !== node) throw rejection(request, `${who} is not allowed to modify node ${goQuote(asked)}`);
+  const who = `node ${quote(node)}`;
+  if (asked !== node) throw rejection(request, `${who} is not allowed to modify node ${quote(asked)}`);
   if (operation === 'CREATE' && object !== undefined) {
     // Kubernetes names "pods" here.
     if (spec(object).configSource != null)
@@ -78,14 +78,14 @@ function admitPod(node: string, request: AdmissionRequest, objects: Objects): vo
   else if (subresource !== '')
     throw rejection(
       request,
-      `unexpected pod subresource ${goQuote(subresource)}, only 'status' and 'eviction' are allowed`,
+      `unexpected pod subresource ${quote(subresource)}, only 'status' and 'eviction' are allowed`,
     );
   else if (operation === 'CREATE') admitMirrorPod(node, request, objects);
   else if (operation === 'DELETE') admitPodDelete(node, request, objects);
   else
     throw rejection(
       request,
-      `unexpected operation ${goQuote(operation)}, node ${goQuote(node)} can only create and delete mirror pods`,
+      `unexpected operation ${quote(operation)}, node ${quote(node)} can only create and delete mirror pods`,
     );
 }
 

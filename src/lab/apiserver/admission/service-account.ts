@@ -1,7 +1,7 @@
 /** ServiceAccount: every pod runs as one, and gets its token mounted unless pod or account disable that. */
 
 import type { KubeObject } from '../../../api/object.js';
-import { goQuote } from '../../../go/quote.js';
+import { quote } from '../../../go/quote.js';
 import { isAbout, type Objects, rejection } from '../../../memory-api/admission/rejection.js';
 import type { Admission, AdmissionRequest } from '../../../memory-api/admission.js';
 import { generateName } from '../../../memory-api/object-meta.js';
@@ -61,7 +61,7 @@ function find(request: AdmissionRequest, name: string, objects: Objects): Servic
   if (account !== undefined) return account;
   throw rejection(
     request,
-    `error looking up service account ${namespace}/${name}: serviceaccount ${goQuote(name)} not found`,
+    `error looking up service account ${namespace}/${name}: serviceaccount ${quote(name)} not found`,
   );
 }
 

@@ -1,8 +1,7 @@
 /** A policy with compiled expressions, each with its problem where it has one. */
 import type { Environment } from '@marcbachmann/cel-js';
 import type { KubeObject } from '../../../api/object.js';
-import { newEnvironment } from '../../../memory-api/cel/environment.js';
-import { CompileError, compile, type Program } from '../../../memory-api/cel/program.js';
+import { CompileError, compile, newEnvironment, type Program } from '../../../memory-api/cel/program.js';
 import { type PolicySpec, policySpec, type Validation } from '../../../memory-api/resources/admission-policy.js';
 import { authorizerType, declareAuthorizer } from './authorizer.js';
 import { requestType } from './request-type.js';

@@ -8,7 +8,7 @@ import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { KubeObject } from '../../../api/object.js';
-import { goQuote } from '../../../go/quote.js';
+import { quote } from '../../../go/quote.js';
 import { badRequest, plainInternal } from '../../../memory-api/status-error.js';
 
 export interface NodeTarget {
@@ -31,7 +31,7 @@ export function parseNodeId(id: string): { scheme: 'https' | 'http'; name: strin
   const parts = id.split(':');
   const [scheme, name, port] = parts.length === 3 ? parts : ['', parts[0], parts[1] ?? ''];
   const valid = parts.length <= 3 && name && /^(https?)?$/.test(scheme!) && /^\d{0,5}$/.test(port!);
-  if (!valid) throw badRequest(`invalid node request ${goQuote(id)}`);
+  if (!valid) throw badRequest(`invalid node request ${quote(id)}`);
   return { scheme: scheme === 'https' ? 'https' : 'http', name, port: port! };
 }
 

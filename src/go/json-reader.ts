@@ -1,7 +1,7 @@
 /** Reads JSON strictly, keeping order, repeated keys and places. Errors are worded as Go's encoding/json words them. */
-import { type Level, unroll } from '../go/yaml/unroll.js';
-import type { Entry, Value } from '../go/yaml/value.js';
-import type { Position } from './model.js';
+import { quote } from './quote.js';
+import { type Level, unroll } from './yaml/unroll.js';
+import type { Entry, Position, Value } from './yaml/value.js';
 
 /** `message` is Go's; line and column count from 1. */
 export class JsonError extends Error {
@@ -205,12 +205,7 @@ class Reader {
   fail(context: string): never {
     if (this.atEnd()) throw new JsonError('unexpected end of JSON input', this.position());
     const char = String.fromCodePoint(this.text.codePointAt(this.index)!);
-    throw new JsonError(`invalid character ${quoteChar(char)} ${context}`, this.position());
+    const quoted = { "'": "\\'", '"': '"' }[char] ?? quote(char).slice(1, -1);
+    throw new JsonError(`invalid character '${quoted}' ${context}`, this.position());
   }
-}
-
-function quoteChar(char: string): string {
-  if (char === "'") return `'\\''`;
-  if (char === '"') return `'"'`;
-  return `'${JSON.stringify(char).slice(1, -1)}'`;
 }
