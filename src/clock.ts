@@ -41,7 +41,7 @@ export function rfc3339Micro(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }
 
-/** The result, or undefined where it takes longer: then it is no longer waited for, and how it ends is its own affair. */
+/** The result, or undefined if it takes longer: then it is no longer waited for, and how it ends is its own affair. */
 export async function withinMs<T>(clock: Pick<Clock, 'sleep'>, ms: number, work: Promise<T>): Promise<T | undefined> {
   const over = new AbortController();
   const late = clock.sleep(ms, over.signal).then(

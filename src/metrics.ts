@@ -58,7 +58,7 @@ export interface MetricsServerOptions extends BindAddress {
 }
 
 export interface SecureOptions {
-  /** In PEM. Read for each connection, because certificates are rotated; throws where there is none yet. */
+  /** In PEM. Read for each connection, because certificates are rotated; throws if there is none yet. */
   certificate(): { cert: string; key: string };
   /** The status code for the owner of this token; 200 lets them in. */
   check(token: string | undefined, path: string): Promise<number>;

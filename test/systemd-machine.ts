@@ -14,7 +14,7 @@ import { has } from './programs.js';
 
 const systemdRoots: readonly string[] = (process.env.SYSTEMD_ROOT ?? '').split(':').filter((root) => root !== '');
 
-/** Why there cannot be such a machine here; undefined where there can. */
+/** Why there cannot be such a machine here; undefined if there can. */
 function cannotBoot(): string | undefined {
   if (systemdRoots.length === 0) return 'SYSTEMD_ROOT is not set';
   const missing = ['systemd-nspawn', 'nsenter', 'mount'].find((program) => !has(program));

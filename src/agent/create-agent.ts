@@ -63,9 +63,9 @@ export interface AgentOptions {
   hostFiles: HostFiles;
   /** For a driver with a unit: other nodes do not load this code. */
   unitParts?: typeof unitParts;
-  /** Undefined where the kubelet has none, as in simulations. */
+  /** Undefined if the kubelet has none, as in simulations. */
   stateFiles?: StateFileHost;
-  /** Undefined where no config needs a signature, as in rehearsals. */
+  /** Undefined if no config needs a signature, as in rehearsals. */
   trustFile?: TrustSource;
   probe: HealthzProbe;
   /** Undefined: analyses get no answer from this node. */

@@ -56,7 +56,7 @@ export function requireSignatures(state: NodeState, now: number): SigningRecord 
   return record;
 }
 
-/** False where the disk does not take it: then a reboot would not know that it was accepted. `assigned`: of the assignment that it is. */
+/** False if the disk does not take it: then a reboot would not know that it was accepted. `assigned`: of the assignment that it is. */
 export function recordAccepted(state: NodeState, accepted: AcceptedBytes, assigned: string | undefined): boolean {
   const record = state.read(signingRecord) ?? { floor: 0, accepted: [] };
   const isSame = (one: AcceptedBytes) => one.content === accepted.content && one.statement === accepted.statement;
@@ -104,7 +104,7 @@ export interface SignedDigests {
   statement: string | undefined;
 }
 
-/** Undefined where the checkpoint cannot be loaded. */
+/** Undefined if the checkpoint cannot be loaded. */
 export function digestsAt(state: NodeState, source: ExactRef): SignedDigests | undefined {
   try {
     const { content, statement } = partsOf(state.checkpoints.load(source));

@@ -85,7 +85,7 @@ export class UnitFlow implements RunPart {
     return { nextStart: next && formatRef(next.source, 'short') };
   }
 
-  /** Undefined where it is what runs, or is not known. */
+  /** Undefined if it is what runs, or is not known. */
   #nextStart(run: KubeletRun | undefined): StartedConfig | undefined {
     const next = this.#unit.nextStart();
     return next && run && !sameConfig(next.source, run.choice.source, 'document') ? next : undefined;

@@ -26,7 +26,7 @@ export function isRenewalDue(lease: AgentLease | undefined, nowMs: number): bool
   return !(ageMs >= 0 && ageMs < renewMs / 2) || lease?.durationSeconds !== leaseSeconds;
 }
 
-/** A node writes it: undefined where it is not a lease, or one of more than a day. */
+/** A node writes it: undefined if it is not a lease, or one of more than a day. */
 export function readLease(value: unknown): AgentLease | undefined {
   const { renewTime, durationSeconds } = isObject(value) ? value : {};
   if (typeof renewTime !== 'string' || Number.isNaN(Date.parse(renewTime))) return undefined;

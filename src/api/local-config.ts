@@ -22,7 +22,7 @@ export const localConfigBounds = {
 export const hiddenHeader = 'hidden';
 
 export interface ReportedLocalConfig {
-  /** Undefined where the node reports none, or one that cannot be used. */
+  /** Undefined if the node reports none, or one that cannot be used. */
   local?: LocalConfig;
   /** Why the report cannot be used: `it is nested deeper than 7 levels`. */
   unusable?: string;

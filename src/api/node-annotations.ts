@@ -32,7 +32,7 @@ export function causeText(status: NodeConfigStatus, cause: string): string {
   return JSON.stringify({ ...about(status), cause });
 }
 
-/** Undefined where it is about another error or another config than the status. */
+/** Undefined if it is about another error or another config than the status. */
 export function readCause(text: string | undefined, status: NodeConfigStatus): string | undefined {
   const { error, config, cause } = parse(text);
   const present = about(status);
@@ -133,7 +133,7 @@ export interface Claim {
   released?: true;
 }
 
-/** Undefined where there is none. A pass of the controller asks for those of all nodes: each object is read once. */
+/** Undefined if there is none. A pass of the controller asks for those of all nodes: each object is read once. */
 export function claimOf(object: Pick<KubeObject, 'metadata'> | undefined): Readonly<Claim> | undefined {
   const text = object?.metadata.annotations?.[claimAnnotation];
   if (object === undefined || text === undefined) return undefined;

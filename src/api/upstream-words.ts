@@ -141,7 +141,7 @@ function fill(text: string, about: Readonly<Record<string, string>>): string {
   );
 }
 
-/** The reason that an error of a Node stands for; undefined where several share its words, or another version wrote it. */
+/** The reason that an error of a Node stands for; undefined if several share its words, or another version wrote it. */
 export function reasonOfBeta(error: string): ConfigErrorReason | undefined {
   const found = (Object.keys(upstreamWords) as ConfigErrorReason[]).filter(
     (reason) => error === betaError({ reason, about: {} }),

@@ -21,9 +21,9 @@ export interface Remediation {
   nodes: string[];
   /** A set that has the nodes already. */
   set?: string;
-  /** Labels that exactly these nodes have; undefined where none does. */
+  /** Labels that exactly these nodes have; undefined if none does. */
   labels: Record<string, string> | undefined;
-  /** Empty where nothing can be fixed. */
+  /** Empty if nothing can be fixed. */
   overlay: KubeletConfig;
   /** Checks that it makes pass. */
   fixes: string[];
@@ -79,7 +79,7 @@ const settingsOf = (fix: KubeletConfig) =>
     value: path.reduce<unknown>((inner, part) => (inner as KubeletConfig)[part], fix),
   }));
 
-/** Why the fix cannot be made on a node with this document; undefined where it can. */
+/** Why the fix cannot be made on a node with this document; undefined if it can. */
 function obstacle(document: EffectiveDocument, fix: KubeletConfig, overlay: KubeletConfig): string | undefined {
   const { minor, origins, flags } = document;
   const settings = settingsOf(fix);

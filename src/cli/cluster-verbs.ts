@@ -433,7 +433,7 @@ const ofFleet = (command: Command): Command =>
       new Option('--node-timeout <TIME>', 'longest wait for one kubelet').argParser(parseTime).default(10_000, '10s'),
     );
 
-/** Undefined where there is no such verb. */
+/** Undefined if there is no such verb. */
 export function clusterCommand(name: string): Command | undefined {
   const declare = Object.hasOwn(declarations, name) ? declarations[name] : undefined;
   if (declare === undefined) return undefined;

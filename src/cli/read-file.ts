@@ -2,7 +2,7 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { CannotRun } from '../cannot-run.js';
 
-/** All of `file` (`-` is standard input); throws where that is more than `most` bytes. */
+/** All of `file` (`-` is standard input); throws if that is more than `most` bytes. */
 export function readAtMost(file: string, most: number): Buffer {
   const fd = file === '-' ? 0 : openSync(file, 'r');
   try {

@@ -26,7 +26,7 @@ export interface Restart {
   facts: NodeFacts;
 }
 
-/** Undefined where the pods or the resources of the node are not known. */
+/** Undefined if the pods or the resources of the node are not known. */
 export function admissionFailures(restart: Restart): PodFailure[] | undefined {
   const { pods } = restart.facts;
   const limits = allocatableAfter(restart);
@@ -123,7 +123,7 @@ const canPreempt = (pod: PodFacts, other: PodFacts, minor: Minor): boolean =>
   (isCritical(pod, minor) && !isCritical(other, minor)) ||
   (pod.priority !== undefined && other.priority !== undefined && pod.priority > other.priority);
 
-/** Undefined where the pod is not critical, or all that could go is not enough. Guaranteed pods go last, BestEffort ones first. */
+/** Undefined if the pod is not critical, or all that could go is not enough. Guaranteed pods go last, BestEffort ones first. */
 function podsToPreempt(
   pod: PodFacts,
   admitted: PodFacts[],

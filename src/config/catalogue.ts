@@ -80,7 +80,7 @@ export function classesOf(path: string, minor: Minor): Needs[] {
 
 /**
  * Needs and risks of a change on a kubelet of that minor, by its direction and by the known facts of the node. Paths into maps and
- * lists (`evictionHard[memory.available]`, `clusterDNS[0]`) are answered by their field. Undefined where there is no such field.
+ * lists (`evictionHard[memory.available]`, `clusterDNS[0]`) are answered by their field. Undefined if there is no such field.
  */
 export const impactOf = (change: Change, context: ImpactContext): Impact | undefined => impactsOf([change], context)[0];
 

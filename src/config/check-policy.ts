@@ -27,13 +27,13 @@ import { shapeOf } from './shape.js';
 
 export interface PolicyCheckOptions {
   minor: Minor;
-  /** The files of the local config; undefined where they are not known. */
+  /** The files of the local config; undefined if they are not known. */
   local: readonly LocalFile[] | undefined;
   /** Arguments of the kubelet, as far as they are known. */
   flags?: readonly string[];
 }
 
-/** Nothing where the payload cannot be decoded: validation rejects it. A local config that cannot be decoded is not known. */
+/** Nothing if the payload cannot be decoded: validation rejects it. A local config that cannot be decoded is not known. */
 export function checkPolicy(
   policy: FieldPolicy,
   text: string,

@@ -79,7 +79,7 @@ export function withEffective({ result, config, isRead, flags }: Examination): C
 /** Result of all steps, also if one of them rejects something. */
 export interface Examination {
   result: CheckResult;
-  /** As decoded, before defaults and flags; undefined where nothing could be decoded. */
+  /** As decoded, before defaults and flags; undefined if nothing could be decoded. */
   document?: KubeletConfig;
   /** After defaults and flags. */
   config?: KubeletConfig;

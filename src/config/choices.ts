@@ -36,7 +36,7 @@ const choices: Record<string, (minor: Minor) => string[]> = {
   topologyManagerScope: () => ['container', 'pod'],
 };
 
-/** Undefined where any value of the type may do. `path` as in a Field: `enforceNodeAllocatable[]` is an item of the list. */
+/** Undefined if any value of the type may do. `path` as in a Field: `enforceNodeAllocatable[]` is an item of the list. */
 export const choicesOf = (path: string, minor: Minor): string[] | undefined =>
   Object.hasOwn(choices, path) ? choices[path]!(minor) : undefined;
 
@@ -64,6 +64,6 @@ const mapKeys: Record<string, (minor: Minor) => string[]> = {
   topologyManagerPolicyOptions: optionNames(topologyOptions),
 };
 
-/** None where any key may do, or the field is not a map. */
+/** None if any key may do, or the field is not a map. */
 export const mapKeysOf = (path: string, minor: Minor): string[] =>
   Object.hasOwn(mapKeys, path) ? mapKeys[path]!(minor) : [];

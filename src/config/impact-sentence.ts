@@ -26,7 +26,7 @@ function needsText(needs: Needs): string {
   }
 }
 
-/** Undefined where no effect was established. */
+/** Undefined if no effect was established. */
 export function podsText(effect: PodsEffect): string | undefined {
   switch (effect.kind) {
     case 'unaffected':

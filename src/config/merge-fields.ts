@@ -23,7 +23,7 @@ export function mergeFields(base: KubeletConfig, over: KubeletConfig, shape: Str
 /** Own properties whatever their names. */
 export const mergeKeys = (base: KubeletConfig, over: KubeletConfig): KubeletConfig => ({ ...base, ...over });
 
-/** Changes `config`. True where there was something to remove. */
+/** Changes `config`. True if there was something to remove. */
 export function removeField(config: KubeletConfig, [name, ...rest]: readonly string[]): boolean {
   const child = Object.hasOwn(config, name!) ? config[name!] : undefined;
   if (child === undefined) return false;

@@ -101,7 +101,7 @@ export type CommandLine = ReadonlyMap<string, readonly string[]>;
 
 export interface ValidationContext {
   minor: Minor;
-  /** Patch release of the kubelet; undefined where only its minor is known. */
+  /** Patch release of the kubelet; undefined if only its minor is known. */
   patch?: number | undefined;
   /** Parsed kubelet flags; they already override the config. */
   flags: CommandLine;
@@ -133,7 +133,7 @@ export function fieldOf(path: string): string {
   return end < 0 ? path : path.slice(0, end);
 }
 
-/** The value at a field path such as `logging.options.json.infoBufferSize`; undefined where there is none. */
+/** The value at a field path such as `logging.options.json.infoBufferSize`; undefined if there is none. */
 export function getField(config: KubeletConfig, path: string): unknown {
   let value: unknown = config;
   for (const part of path.split('.')) {

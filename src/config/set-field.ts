@@ -84,7 +84,7 @@ export function findField(name: string, minor: Minor): { path: string[]; shape: 
   return { path, shape };
 }
 
-/** Undefined where there is no such field. */
+/** Undefined if there is no such field. */
 export function pathOfField(name: string, minor: Minor): string[] | undefined {
   const { path, unknown } = follow(name, minor);
   return unknown === undefined ? path : undefined;

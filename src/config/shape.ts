@@ -91,7 +91,7 @@ export function shapeOf(minor: Minor): StructShape {
   return root;
 }
 
-/** The shape of a field; undefined where that minor has none. */
+/** The shape of a field; undefined if that minor has none. */
 export function shapeAt(path: readonly string[], minor: Minor): Shape | undefined {
   let shape: Shape | undefined = shapeOf(minor);
   for (const part of path) shape = shape?.kind === 'struct' ? shape.fields.get(part) : undefined;

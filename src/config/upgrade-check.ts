@@ -99,7 +99,7 @@ export function upgradeCheck(text: string, options: UpgradeOptions): UpgradeResu
 interface Kubelet {
   minor: Minor;
   examined: Examination;
-  /** Undefined where nothing could be decoded. */
+  /** Undefined if nothing could be decoded. */
   view: ConfigView | undefined;
   /** By path, or by message where there is none. */
   errors: ReadonlyMap<string, Finding>;

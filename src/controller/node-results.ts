@@ -17,7 +17,7 @@ import {
 import { quotedWhy, whoText } from '../fleet/node-history.js';
 import { resultOf, sourceText } from '../rollout/members.js';
 
-/** A merge patch; undefined where nothing has failed, or it is recorded. With the resourceVersion: the change may be another by now. */
+/** A merge patch; undefined if nothing has failed, or it is recorded. With the resourceVersion: the change may be another by now. */
 export function failurePatch(object: NodeConfig | undefined): object | undefined {
   if (object?.status?.config?.error === undefined) return undefined;
   const result = resultOf(object);

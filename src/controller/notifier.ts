@@ -10,7 +10,7 @@ import type { Random } from '../random.js';
 import type { ControllerCounters } from './metrics.js';
 import { isDue, type Notice, noticeOf } from './notices.js';
 
-/** Throws where the receiver has not taken it. The error has neither token nor URL in it. */
+/** Throws if the receiver has not taken it. The error has neither token nor URL in it. */
 export type SendNotice = (notice: Notice, signal: AbortSignal) => Promise<void>;
 
 export interface NotifierOptions {

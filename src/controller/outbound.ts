@@ -32,7 +32,7 @@ export interface OutboundRequest {
   body?: string;
 }
 
-/** Rejects where there is no answer; `text` is the body of the answer to a GET. */
+/** Rejects if there is no answer; `text` is the body of the answer to a GET. */
 export type Outbound = (request: OutboundRequest, signal: AbortSignal) => Promise<{ status: number; text: string }>;
 
 const timeoutMs = 10_000;

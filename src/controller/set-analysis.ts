@@ -55,7 +55,7 @@ export async function askNodes(
 }
 
 /**
- * Values of the queries of the analysis whose time is over; undefined where there are none to ask for. They are cached by request: a
+ * Values of the queries of the analysis whose time is over; undefined if there are none to ask for. They are cached by request: a
  * restart asks again, and the history of Prometheus gives the same.
  */
 export async function measure(

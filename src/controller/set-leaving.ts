@@ -22,7 +22,7 @@ export interface LeavingOptions {
   client: KubeClient;
   view: Pick<ClusterView, 'nodes' | 'nodeConfigs'> & { claims?: OtherClaims };
   set: NodeConfigSet;
-  /** Undefined where the spec cannot be read: then nodes are reset one by one. */
+  /** Undefined if the spec cannot be read: then nodes are reset one by one. */
   rules: SetRules | undefined;
   isDeleted: boolean;
   writes: OwnWrites;

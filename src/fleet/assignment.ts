@@ -17,7 +17,7 @@ import { historyAnnotation, resultAnnotation } from './config-history.js';
 
 export interface Assignment {
   source: NodeConfigSource | undefined;
-  /** Undefined where the config stays the same: then the result of the newest change stays too, and its author. */
+  /** Undefined if the config stays the same: then the result of the newest change stays too, and its author. */
   history: string | undefined;
   /** The author, where the API server checks the name. */
   by?: string | undefined;

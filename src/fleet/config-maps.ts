@@ -100,7 +100,7 @@ export function sourceOf(configMap: ConfigMap, key: string): NodeConfigSource {
 }
 
 /**
- * Creates it unless it is there. Signatures that it has not are added to one that is there. Throws where another content has the same name:
+ * Creates it unless it is there. Signatures that it has not are added to one that is there. Throws if another content has the same name:
  * somebody else made it, since the name is a hash.
  */
 export async function ensureConfigMap(
@@ -175,7 +175,7 @@ export async function readPayload({ client, signal }: Cluster, source: ConfigRef
   return { text, configMap, source: { namespace, name, kubeletConfigKey: key, ...version } };
 }
 
-/** Undefined where there is none, or it may not be read. */
+/** Undefined if there is none, or it may not be read. */
 export const tryReadPayload = (cluster: Cluster, source: ConfigRef): Promise<Payload | undefined> =>
   readPayload(cluster, source).catch((error: unknown) => {
     if (error instanceof ApiError || error instanceof CannotRun) return undefined;

@@ -54,7 +54,7 @@ export interface ConfiguredNode {
   reports: boolean;
   /** The condition ConfigOK, if it is reported. */
   condition: { status: string; reason: string; message: string; since: string } | undefined;
-  /** The condition Granted: whether the controller lets the node read its ConfigMap. Undefined where it has not reported that. */
+  /** The condition Granted: whether the controller lets the node read its ConfigMap. Undefined if it has not reported that. */
   granted?: boolean | undefined;
   /** When the trial under way is over, if the node reports it. */
   trialEndsAt: string | undefined;

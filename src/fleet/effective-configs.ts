@@ -96,7 +96,7 @@ interface Node extends KubeObject {
 
 type Listed = Omit<Unread, 'reason' | 'missing'>;
 
-/** Throws where the nodes cannot be listed; a node that cannot be read is in `unread`. */
+/** Throws if the nodes cannot be listed; a node that cannot be read is in `unread`. */
 export async function readEffectiveConfigs(cluster: Cluster, options: ReadOptions): Promise<EffectiveFleet> {
   const fleet: EffectiveFleet = { nodes: [], unread: [], documents: new Map() };
   const listed = await listNodes(cluster, options);
@@ -209,7 +209,7 @@ function usableReport(object: NodeConfig, nowMs: number): Report | undefined {
 const isFlag = (flag: unknown): flag is KubeletFlag =>
   isObject(flag) && typeof flag.name === 'string' && ['string', 'undefined'].includes(typeof flag.value);
 
-/** Undefined where the very version that runs is no longer in the API. */
+/** Undefined if the very version that runs is no longer in the API. */
 async function reportedDocument(
   cluster: Cluster,
   object: NodeConfig,

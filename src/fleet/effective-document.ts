@@ -29,7 +29,7 @@ export interface EffectiveDocument {
   config: KubeletConfig;
   /** By field, `maxPods` or `authentication.anonymous.enabled`; the default of the version where a field is missing. */
   origins: Record<string, string>;
-  /** Names of the flags of the kubelet, sorted; undefined where they are not known. */
+  /** Names of the flags of the kubelet, sorted; undefined if they are not known. */
   flags: string[] | undefined;
   /** Fields that a flag sets to a value that is not reported. */
   unknown: string[];
@@ -137,7 +137,7 @@ function withoutHeader({ apiVersion: _, kind: __, ...config }: KubeletConfig): K
   return config;
 }
 
-/** Throws where the answer is not an answer of configz, or this minor cannot read it. */
+/** Throws if the answer is not an answer of configz, or this minor cannot read it. */
 export function documentFromConfigz(answer: string, minor: Minor): ReadDocument {
   const known = knownMinor(minor);
   const text = asConfigText(readConfigz(answer, known), known);

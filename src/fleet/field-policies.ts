@@ -22,7 +22,7 @@ export interface PolicedNode {
 
 export interface PolicyRejection {
   policy: string;
-  /** Empty where the policy itself cannot be read. */
+  /** Empty if the policy itself cannot be read. */
   field: string;
   /** A sentence that names the values, without a period. */
   message: string;
@@ -94,7 +94,7 @@ function namesOf(names: readonly string[]): string {
   return `${names.slice(0, mostNamed).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-/** None where the cluster does not have the kind; `forbidden` where this user may not list them. */
+/** None if the cluster does not have the kind; `forbidden` where this user may not list them. */
 export async function listFieldPolicies(client: KubeClient, signal: AbortSignal): Promise<KubeObject[] | 'forbidden'> {
   try {
     return (await client.list<KubeObject>(fieldPolicies, { signal })).items;

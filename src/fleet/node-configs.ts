@@ -35,15 +35,15 @@ export interface NodeConfigs {
   node: ConfiguredNode;
   minor: Minor;
   assigned: Assigned;
-  /** As written, drop-ins merged, without defaults. Undefined where it is not known. */
+  /** As written, drop-ins merged, without defaults. Undefined if it is not known. */
   local: KubeletConfig | undefined;
   /** Config that the kubelet was started with, as written: without defaults and flags. Undefined if it is not known. */
   active: KubeletConfig | undefined;
   /** The payload that it was made from; undefined: local. `gone`: the API no longer has that version. */
   activeText: string | undefined | 'gone';
-  /** The files of the local config, as the agent reports them; undefined where it does not. */
+  /** The files of the local config, as the agent reports them; undefined if it does not. */
   localFiles: LocalFile[] | undefined;
-  /** The arguments of its kubelet, with some value in place of those that are not shown; undefined where they are not reported. */
+  /** The arguments of its kubelet, with some value in place of those that are not shown; undefined if they are not reported. */
   flags: string[] | undefined;
 }
 

@@ -133,7 +133,7 @@ export interface ConfigEvent {
   message: string;
 }
 
-/** The Events of a node about its config, oldest first. None where they may not be read. */
+/** The Events of a node about its config, oldest first. None if they may not be read. */
 export async function configEvents({ client, signal }: Cluster, node: string): Promise<ConfigEvent[]> {
   try {
     const fieldSelector = `involvedObject.kind=Node,involvedObject.name=${node}`;

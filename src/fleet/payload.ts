@@ -164,7 +164,7 @@ function withWholeMap(document: KubeletConfig, path: string[], minor: Minor): Ku
   return value === undefined ? document : withSetting(document, { path: map, value });
 }
 
-/** A whole config as an overlay that means the same on a node with that local config. Undefined where that is the local config. */
+/** A whole config as an overlay that means the same on a node with that local config. Undefined if that is the local config. */
 export function convertToOverlay(
   text: string,
   local: KubeletConfig,

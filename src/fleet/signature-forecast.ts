@@ -46,7 +46,7 @@ export function returnRejection(
   return signatureRejection(present, signing && { ...signing, floor }, { nowMs, had: true });
 }
 
-/** Undefined where it carries none that can be read. */
+/** Undefined if it carries none that can be read. */
 export function statementOf({ metadata: { annotations } }: ConfigMap): Statement | undefined {
   const { statement } = signedParts({ annotations });
   try {

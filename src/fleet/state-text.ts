@@ -108,7 +108,7 @@ export function stateSentence(node: ConfiguredNode, nowMs: number): string {
   return [onHost, throughApi, absence(node, nowMs) ?? own].filter((text) => text !== undefined).join(' ');
 }
 
-/** Undefined where its agent reports. */
+/** Undefined if its agent reports. */
 function absence(node: ConfiguredNode, nowMs: number): string | undefined {
   const presence = agentPresence(node, nowMs);
   if (presence.kind === 'Present') return undefined;

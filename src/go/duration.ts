@@ -43,7 +43,7 @@ export function parseDuration(text: string): bigint {
   return total;
 }
 
-/** Undefined where Go's time.ParseDuration fails. */
+/** Undefined if Go's time.ParseDuration fails. */
 export function tryParseDuration(text: string): bigint | undefined {
   try {
     return parseDuration(text);

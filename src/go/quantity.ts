@@ -120,7 +120,7 @@ interface Parts {
   suffix: string;
 }
 
-/** Undefined where the text does not match the rule. A lone sign or point counts as 0, as in Go. */
+/** Undefined if the text does not match the rule. A lone sign or point counts as 0, as in Go. */
 function split(text: string): Parts | undefined {
   // Before the pattern, which takes time with the square of the length.
   if (text === '' || text.length > 200) return undefined;

@@ -19,7 +19,7 @@ interface BudgetSpec {
 
 const specOf = (budget: KubeObject) => (budget.spec ?? {}) as BudgetSpec;
 
-/** The error that rejects the eviction; undefined where it is allowed. Budgets and Pods are those of its namespace. */
+/** The error that rejects the eviction; undefined if it is allowed. Budgets and Pods are those of its namespace. */
 export function evictionError(pod: KubeObject, budgets: KubeObject[], pods: KubeObject[]): ApiError | undefined {
   if (isEnding(pod)) return undefined;
   const own = budgets.filter((budget) => isAbout(budget, pod));

@@ -43,7 +43,7 @@ export interface Fleet {
   failing: Set<string>;
   /** The controller has the role for it. */
   mayDrain: boolean;
-  /** The longest trial that agents report; undefined where none does. */
+  /** The longest trial that agents report; undefined if none does. */
   trialMs?: number | undefined;
   /** Sentences for people. */
   assumptions: string[];
@@ -63,7 +63,7 @@ export interface FleetOptions {
   set: NodeConfigSet;
   /** The local config of nodes that report none. */
   local?: { file: string; text: string } | undefined;
-  /** Whether the controller has the role for it; undefined where that is not known. */
+  /** Whether the controller has the role for it; undefined if that is not known. */
   mayDrain?: boolean | undefined;
   /** All pods and PodDisruptionBudgets are among the objects, as far as nodes may be drained. Default false. */
   hasPods?: boolean;

@@ -29,7 +29,7 @@ import type { DesiredRevision } from './state.js';
 
 interface SetCasesOptions {
   fieldPolicies: { values(): Iterable<KubeObject> };
-  /** Reads a config; undefined where that is not possible. */
+  /** Reads a config; undefined if that is not possible. */
   readPayload(ref: ConfigRef): Promise<Payload | undefined>;
   /** Yields to the event loop. */
   turn(): Promise<void>;

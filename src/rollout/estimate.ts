@@ -34,7 +34,7 @@ export interface Pace {
 /** Duration of a trial if no agent reports it: the agents' default. */
 export const usualTrialMs = 600_000;
 
-/** The longest trial of these nodes, as their agents report it; undefined where none does. */
+/** The longest trial of these nodes, as their agents report it; undefined if none does. */
 export function reportedTrialMs(nodes: Iterable<NodeConfig | undefined>): number | undefined {
   let longest: number | undefined;
   for (const node of nodes) {
@@ -48,7 +48,7 @@ export function reportedTrialMs(nodes: Iterable<NodeConfig | undefined>): number
 /** From the assignment until the restarted kubelet is healthy; as a rule it takes a few seconds. */
 const restartMs = 5000;
 
-/** Undefined where a limit of 0 lets nothing happen. */
+/** Undefined if a limit of 0 lets nothing happen. */
 export function expectedMs(waves: readonly WaveWork[], { mostInTrial, mostUnavailable, trialMs }: Pace) {
   let sum = 0;
   for (const { nodes, soakMs, analysisMs = 0 } of waves) {

@@ -30,7 +30,7 @@ export interface NodeCase {
   /** Labels of one of them: the same policies select the others. */
   labels: Record<string, string>;
   kubeletVersion: string;
-  /** Undefined where the agent does not report it. */
+  /** Undefined if the agent does not report it. */
   local: LocalConfig | undefined;
   /** The payload it has now; undefined: local. */
   before: string | undefined;
@@ -192,7 +192,7 @@ const minorOf = ({ kubeletVersion }: NodeCase): Minor => parseMinor(kubeletVersi
 const filesOf = ({ local }: NodeCase): LocalFile[] | undefined =>
   local?.files.map(({ path, dropIn, config }) => ({ path, text: encode(config), ...(dropIn && { dropIn }) }));
 
-/** The document that policies and validation read; undefined where there is none, which they report. */
+/** The document that policies and validation read; undefined if there is none, which they report. */
 function mergedText(overlay: string, one: NodeCase): string | undefined {
   try {
     return mergeOverlay({ minor: minorOf(one), local: filesOf(one) ?? [], overlay, strict: false }).text;
@@ -234,7 +234,7 @@ type Compared =
   | { minor: Minor; before: KubeletConfig; after: KubeletConfig }
   | { minor: Minor; overlays: { before: Overlay; after: Overlay } };
 
-/** Undefined where the config that the node has cannot be compared. */
+/** Undefined if the config that the node has cannot be compared. */
 function comparedOf(text: string | undefined, one: NodeCase): Compared | undefined {
   const minor = minorOf(one);
   const files = filesOf(one);

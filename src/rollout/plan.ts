@@ -49,7 +49,7 @@ export interface PlanInput {
   set: string;
   rules: SetRules;
   state: SetState;
-  /** Undefined where the config in the spec cannot be used: then nothing new starts. */
+  /** Undefined if the config in the spec cannot be used: then nothing new starts. */
   desired: DesiredRevision | undefined;
   /** Why the config in the spec may not be rolled out. */
   problem?: Stalled | undefined;

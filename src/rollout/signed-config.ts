@@ -31,7 +31,7 @@ function coveredAnnotations(statement: string): Record<string, string> {
   }
 }
 
-/** A ConfigMap that carries signatures as a set has them; undefined where it carries none. */
+/** A ConfigMap that carries signatures as a set has them; undefined if it carries none. */
 export function signedIn({ metadata: { annotations = {} } }: ConfigMap, payload: string): SignedConfig | undefined {
   const { [statementAnnotation]: statement, [signaturesAnnotation]: signatures } = annotations;
   return statement === undefined || signatures === undefined

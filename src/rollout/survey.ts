@@ -114,7 +114,7 @@ export function hasFailed(node: SetNode, { progressDeadlineMs }: SetRules, nowMs
 
 const dayMs = 86_400_000;
 
-/** Nodes of a batch have the same time: it is parsed once. 0 where it is not one. */
+/** Nodes of a batch have the same time: it is parsed once. 0 if it is not one. */
 function timeOf(text: string): number {
   const known = times.get(text);
   if (known !== undefined) return known;

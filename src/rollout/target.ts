@@ -41,7 +41,7 @@ export class Targets {
 
   readonly isOutdated = (node: TargetNode): boolean => this.#isOutdated(node);
 
-  /** True where answers may have changed. */
+  /** True if answers may have changed. */
   update(sets: Iterable<NodeConfigSet>): boolean {
     const all = [...sets];
     const key = all.map(targetKey).join('\n');

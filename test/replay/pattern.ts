@@ -26,7 +26,7 @@ function patternOf(text: string): RegExp {
   return new RegExp(`^${source.join('')}$`);
 }
 
-/** The first place where the answer differs; undefined where it does not. */
+/** The first place where the answer differs; undefined if it does not. */
 export function difference(actual: unknown, expected: unknown, path = ''): string | undefined {
   if (typeof expected === 'string') {
     const isSame = typeof actual === 'string' && (actual === expected || patternOf(expected).test(actual));

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../..');
 export const isInHistory = (commit: string): boolean =>
   spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root }).status === 0;
 
-/** Why an edition cannot be built here, for the name of a test that is skipped then; undefined where it can. */
+/** Why an edition cannot be built here, for the name of a test that is skipped then; undefined if it can. */
 export function cannotBuild(commit: string): string | undefined {
   if (!isInHistory(commit)) return `commit ${commit} is not in this clone`;
   const { stdout } = spawnSync('git', ['show', `${commit}:package.json`], { cwd: root, encoding: 'utf8' });

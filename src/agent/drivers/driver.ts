@@ -70,7 +70,7 @@ export interface KubeletUnit {
   rollBack(to: ExactRef | undefined): Promise<boolean>;
   /** Present changes on the host that the agent did not make. */
   notices(): Notice[];
-  /** Undefined where it is not known. */
+  /** Undefined if it is not known. */
   nextStart(): StartedConfig | undefined;
   /** Clears the notice that somebody removed relet's drop-in: the next start writes the drop-in again. */
   forgetRemoval(): Promise<void>;

@@ -14,7 +14,7 @@ import { shorten } from '../../shorten.js';
 import { oneLine } from '../../visible-text.js';
 
 export interface KubeletLog {
-  /** Why it exited, as one of its lines shows it. Undefined where none does. */
+  /** Why it exited, as one of its lines shows it. Undefined if none does. */
   error: string | undefined;
   /** The last lines, that one among them. */
   lines: string[];

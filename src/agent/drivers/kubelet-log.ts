@@ -38,7 +38,7 @@ const mostBytes = 512 * 1024;
 const mostJournalLines = 3000;
 const timeoutMs = 2000;
 
-/** Called before a kubelet starts; the result reads what it has logged since. Undefined where that cannot be read. Never rejects. */
+/** Called before a kubelet starts; the result reads what it has logged since. Undefined if that cannot be read. Never rejects. */
 export function markKubeletLog(
   { files, journal }: LogPlaces,
   run: RunCommand,

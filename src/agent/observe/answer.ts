@@ -85,7 +85,7 @@ export interface PodLists {
 
 export interface AnswerFacts extends PodLists {
   history: HistoryRecord;
-  /** Wall clock. Undefined where it is not known. */
+  /** Wall clock. Undefined if it is not known. */
   bootedAt: number | undefined;
 }
 

@@ -58,7 +58,7 @@ export function lastReading({ samples }: HistoryRecord): Reading {
 export const coverage = (record: HistoryRecord, window: Window): number =>
   pairsIn(record, window).reduce((sum, { ms }) => sum + ms, 0) / (window.to - window.from);
 
-/** Growth of a counter per millisecond of the window; undefined where that is not known. */
+/** Growth of a counter per millisecond of the window; undefined if that is not known. */
 export function rateOf(record: HistoryRecord, column: Column, window: Window): number | undefined {
   const grown = growthOf(record, column, window);
   return grown && grown.by / grown.ms;
@@ -82,7 +82,7 @@ export function growthOf(
   return ms >= (window.to - window.from) / 2 ? { by, ms } : undefined;
 }
 
-/** Mean of a gauge; undefined where less than half of the samples have it. */
+/** Mean of a gauge; undefined if less than half of the samples have it. */
 export function meanOf(record: HistoryRecord, column: Column, window: Window): number | undefined {
   const at = names.indexOf(column) + 2;
   const values = pairsIn(record, window).flatMap(({ second }) => (typeof second[at] === 'number' ? [second[at]] : []));

@@ -10,7 +10,7 @@ import { rootPath } from '../../config/forecast/cgroups.js';
 
 /** Seam to the host. */
 export interface HostText {
-  /** Undefined where there is no such file, or it cannot be read. */
+  /** Undefined if there is no such file, or it cannot be read. */
   read(path: string): string | undefined;
   /** Names of the directories in a directory; empty where there is none. */
   dirs(path: string): string[];
@@ -41,7 +41,7 @@ export type Column = keyof typeof columns;
 export type Reading = Partial<Record<Column, number>>;
 
 export interface CgroupPlaces {
-  /** Mount point of the cgroup file systems; undefined where the agent does not see those of the host. */
+  /** Mount point of the cgroup file systems; undefined if the agent does not see those of the host. */
   mount: string | undefined;
   /** As in the running config; '' and / for the top. */
   cgroupRoot: string;

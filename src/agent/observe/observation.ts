@@ -108,7 +108,7 @@ export class Observation {
     reporter.update({ observed: answer });
   }
 
-  /** Undefined where the API does not answer now. */
+  /** Undefined if the API does not answer now. */
   async #pods(signal: AbortSignal): Promise<KubeObject[] | undefined> {
     try {
       return await this.#options.view()?.pods(signal);

@@ -74,7 +74,7 @@ export function lostReadySince(pods: readonly KubeObject[], ready: ReadonlySet<s
 
 /**
  * Median of the pods that were scheduled in the window and are ready without a restart, from PodScheduled to ContainersReady. With image
- * pulls: the status does not show them. Undefined where no pod started.
+ * pulls: the status does not show them. Undefined if no pod started.
  */
 export function podStartSeconds(pods: readonly KubeObject[], window: Window): number | undefined {
   const seconds = pods.flatMap((pod) => {

@@ -21,7 +21,7 @@ export interface CopyOptions {
   files?: Files;
 }
 
-/** False where it was done before. Throws where there is nothing to copy, or `to` has configs of its own. */
+/** False if it was done before. Throws if there is nothing to copy, or `to` has configs of its own. */
 export function copyRecords({ from, to, replace = false, files = realFiles }: CopyOptions): boolean {
   const [source, target] = [join(from, 'meta'), join(to, 'meta')];
   if (!replace && text(join(target, marker), files) === from) return false;

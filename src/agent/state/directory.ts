@@ -21,7 +21,7 @@ export interface DirectoryOptions {
 export interface Directory {
   state: NodeState;
   lock: Lock;
-  /** False where the disk takes nothing: then nothing written before can be relied on to be there, either. */
+  /** False if the disk takes nothing: then nothing written before can be relied on to be there, either. */
   writable: boolean;
 }
 

@@ -95,7 +95,7 @@ export class NodeConnection {
   }
 
   /**
-   * A program may give the credential of anybody, and everything that a node may do depends on its user. Throws where that is another
+   * A program may give the credential of anybody, and everything that a node may do depends on its user. Throws if that is another
    * than the node's; servers before 1.28 cannot be asked.
    */
   async #checkUser(client: KubeClient, nodeName: string, signal: AbortSignal): Promise<void> {

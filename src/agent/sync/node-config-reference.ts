@@ -318,7 +318,7 @@ function upgradeConditions({ upgrade }: Report, present: readonly NodeConfigCond
 
 const longestNotice = 1000;
 
-/** None where relet is the parent of the kubelet. */
+/** None if relet is the parent of the kubelet. */
 function unitConditions({ driver, notices = [] }: Report, present: readonly NodeConfigCondition[]): NewCondition[] {
   const type = nodeConditions[4];
   if (driver !== 'systemd' && !present.some((condition) => condition.type === type)) return [];

@@ -54,7 +54,7 @@ export interface Reference {
   follow(listener: ReferenceListener, signal: AbortSignal): Promise<void>;
   /** Returns the watched object, or reads it. Throws a ConfigError if the API rejects the read, another error if it does not answer. */
   read(signal: AbortSignal): Promise<Instruction>;
-  /** The instruction that the watch has delivered last; undefined where that is not known. */
+  /** The instruction that the watch has delivered last; undefined if that is not known. */
   newest?(): Instruction | undefined;
   /** Writes the report to the status, if it differs. Throws if the API rejects it. Returns false if the object does not exist yet. */
   write(report: Report, signal: AbortSignal): Promise<boolean>;

@@ -12,7 +12,7 @@ import type { Instruction, Reference } from './reference.js';
 /** One pass: the reference as it is now. */
 export interface SyncPass {
   instruction: Instruction;
-  /** The exact version and the files of the ConfigMap that is assigned; undefined where none is. Throws a ConfigError. */
+  /** The exact version and the files of the ConfigMap that is assigned; undefined if none is. Throws a ConfigError. */
   resolve(): Promise<Resolved | undefined>;
   /** The reference was taken back during the pass: it names the assigned config again. */
   isTakenBack(assigned: ConfigRef | undefined): boolean;

@@ -92,7 +92,7 @@ async function checkUntil(limit: Deadline, check: HealthCheck): Promise<Health> 
 
 /** How the node is just before its kubelet is stopped. A trial requires only what was true then. */
 export interface Baseline extends NodeBefore {
-  /** Uids of the pods that were rejected already; undefined where the API did not answer. Not recorded. */
+  /** Uids of the pods that were rejected already; undefined if the API did not answer. Not recorded. */
   rejectedPods?: ReadonlySet<string> | undefined;
 }
 

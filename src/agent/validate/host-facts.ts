@@ -63,7 +63,7 @@ function maxPidsIn(dir: string): number | undefined {
   return limits.length > 0 ? Math.min(...limits) : undefined;
 }
 
-/** Undefined where the nodes are not numbered from 0 on: then their number does not show which ones there are. */
+/** Undefined if the nodes are not numbered from 0 on: then their number does not show which ones there are. */
 function numaNodesIn(dir: string): number | undefined {
   const names = quietly(() => readdirSync(dir)) ?? [];
   const ids = names.flatMap((name) => /^node(\d+)$/.exec(name)?.[1] ?? []).map(Number);

@@ -60,7 +60,7 @@ export function withSignatures(validator: Validator, parts: SignatureParts): Val
   };
 }
 
-/** Undefined where no signature is needed. */
+/** Undefined if no signature is needed. */
 function checkSignature(
   { state, trustFile, clock, log }: SignatureParts,
   checkpoint: Checkpoint,

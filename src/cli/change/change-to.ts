@@ -124,7 +124,7 @@ export function refuseMembers(nodes: readonly ConfiguredNode[]): void {
   );
 }
 
-/** Throws where a field policy of the cluster does not allow a config. Returns a note where they cannot be listed. */
+/** Throws if a field policy of the cluster does not allow a config. Returns a note if they cannot be listed. */
 async function rejectByPolicy(
   { client, references, signal }: Session,
   requested: RequestedChange[],

@@ -59,7 +59,7 @@ export function readNow(
   });
 }
 
-/** The payload that a node is assigned; undefined: local. Throws where it cannot be read, so that nothing is built on a guess. */
+/** The payload that a node is assigned; undefined: local. Throws if it cannot be read, so that nothing is built on a guess. */
 export function assignedText({ node: { name }, assigned: { ref, text, problem } }: NodeNow): string | undefined {
   if (problem === undefined) return text;
   throw new CannotRun(
@@ -191,7 +191,7 @@ export function isUnchanged({
   }
 }
 
-/** Throws where the node's kubelet would not run with it. */
+/** Throws if the node's kubelet would not run with it. */
 export function planChange({ namespace }: Session, wish: RequestedChange, options: PlanOptions): Plan {
   const { now, target } = wish;
   const text = textOf(target);

@@ -64,7 +64,7 @@ export async function writeReference(
   }
 }
 
-/** The node as it is now. Throws where it must not be changed any more. */
+/** The node as it is now. Throws if it must not be changed any more. */
 export async function readChangeable(
   { references }: Session,
   { node: { name, configSource } }: NodeChange,

@@ -37,7 +37,7 @@ export interface Host {
   inPod: boolean;
   view: HostView;
   run: RunCommand;
-  /** Runs the exec plugin of the kubelet's kubeconfig; undefined where a child of this process is as good. */
+  /** Runs the exec plugin of the kubelet's kubeconfig; undefined if a child of this process is as good. */
   runPlugin: RunPlugin | undefined;
 }
 

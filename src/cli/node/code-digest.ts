@@ -8,7 +8,7 @@ import { reletExecutable } from './kubelet-command.js';
 /** Bundles that a node loads; the SBOM has the hash of each. */
 const ofNode = /^node[\w-]*\.cjs$/;
 
-/** Hashes the bundles as they are on disk. Undefined where they cannot be read, as when relet runs from its sources. */
+/** Hashes the bundles as they are on disk. Undefined if they cannot be read, as when relet runs from its sources. */
 export function codeDigest(dist = join(dirname(reletExecutable()), '../dist')): string | undefined {
   try {
     const hash = createHash('sha256');

@@ -10,7 +10,7 @@ const mountInPod = '/host/cgroup';
 export interface HostSignalsOptions {
   state: NodeState;
   bootId: string;
-  /** Unit of the kubelet; undefined where relet is its parent, and it is in relet's own cgroup. */
+  /** Unit of the kubelet; undefined if relet is its parent, and it is in relet's own cgroup. */
   unit?: string;
   inPod?: boolean;
 }

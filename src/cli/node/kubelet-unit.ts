@@ -10,7 +10,7 @@ import { assignments, expandWords, parseEnvironmentFile } from './unit-environme
 /** As systemd shows the unit on D-Bus. */
 export interface UnitFacts {
   name: string;
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   fragmentPath: string;
   dropInPaths: readonly string[];
   /** Words of each ExecStart=, specifiers filled in, variables not. */
@@ -36,7 +36,7 @@ export interface UnitCommandOptions {
   dir: string;
 }
 
-/** Throws where the unit does not run a kubelet to whose command line something can be added. */
+/** Throws if the unit does not run a kubelet to whose command line something can be added. */
 export async function readUnitCommand(unit: UnitFacts, { read, dir }: UnitCommandOptions): Promise<UnitCommand> {
   const [words, ...more] = unit.execStart;
   if (words === undefined || more.length > 0)
@@ -86,7 +86,7 @@ export function commandIn(words: readonly string[], { name }: { name: string }):
   );
 }
 
-/** Throws where another system writes the config of this kubelet, and would undo a change. */
+/** Throws if another system writes the config of this kubelet, and would undo a change. */
 export function checkOwner({ name, dropInPaths }: Pick<UnitFacts, 'name' | 'dropInPaths'>): void {
   const ofOperator = dropInPaths.find((path) => basename(path).startsWith('10-mco-'));
   if (ofOperator !== undefined)

@@ -64,7 +64,7 @@ async function selectedBy({ references, signal }: Session, { spec }: NodeConfigS
   return found;
 }
 
-/** All that were assigned by hand, or those that were named: also one of another set. Throws where a name is not selected. */
+/** All that were assigned by hand, or those that were named: also one of another set. Throws if a name is not selected. */
 export function adoptable(
   selected: readonly ConfiguredNode[],
   set: string,

@@ -14,7 +14,7 @@ import { readEach, type Session } from '../session.js';
 
 export interface PlannedDrain {
   node: string;
-  /** Those that would be evicted or waited for; undefined where pods may not be listed. */
+  /** Those that would be evicted or waited for; undefined if pods may not be listed. */
   pods?: string[];
   /** Why it cannot be drained as things are. */
   undrainable?: string;

@@ -53,13 +53,13 @@ export interface SetPlan {
   summary: string;
   decided: Plan;
   waves: PlannedWave[];
-  /** Why it would be stalled; undefined where it would roll out. */
+  /** Why it would be stalled; undefined if it would roll out. */
   stalled: Stalled | undefined;
   /** Nodes that would reject the config; equal ones are one entry. */
   rejections: NodeRejection[];
   /** Nodes that would reject for its signature what an undo returns them to. */
   undone: NodeRejection[];
-  /** Statement and signatures; undefined where it has none. */
+  /** Statement and signatures; undefined if it has none. */
   signed: PlannedSigners | undefined;
   /** Change of each node. In a large fleet only of the first ones. */
   changes: NodePlan[];
@@ -73,7 +73,7 @@ export interface SetPlan {
   withoutClaims: string[];
   /** How long a trial takes, and from whom that is known. */
   trial: { ms: number; from: 'given' | 'nodes' | 'assumed' };
-  /** Undefined where a budget of 0 lets nothing happen. */
+  /** Undefined if a budget of 0 lets nothing happen. */
   expectedMs: number | undefined;
 }
 

@@ -23,7 +23,7 @@ import type { Session } from '../session.js';
 import { statementText } from '../sign/statement.js';
 
 export interface PlannedSigners {
-  /** Undefined where it cannot be read. */
+  /** Undefined if it cannot be read. */
   statement: Statement | undefined;
   /** Fingerprints of the keys. */
   keys: string[];

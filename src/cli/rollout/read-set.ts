@@ -19,7 +19,7 @@ export async function readSet(session: Session, name: string): Promise<NodeConfi
   throw new CannotRun(`there is no set '${name}'; 'relet rollout status' lists them`);
 }
 
-/** Undefined where there is no set of that name. Throws where the cluster cannot have one. */
+/** Undefined if there is no set of that name. Throws if the cluster cannot have one. */
 export async function findSet(session: Session, name: string): Promise<NodeConfigSet | undefined> {
   const { client, signal } = session;
   try {

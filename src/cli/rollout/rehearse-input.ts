@@ -210,7 +210,7 @@ async function readPods({ client, signal }: Session): Promise<KubeObject[]> {
 const mayShare = ({ spec }: NodeConfigSet, found: readonly KubeObject[]): boolean =>
   found.some(({ kind, metadata }) => kind === 'Node' && selectsLabels(spec.selector, metadata.labels));
 
-/** None where it is gone, or not readable for this person. */
+/** None if it is gone, or not readable for this person. */
 async function readConfigMap(
   { client, signal }: Session,
   { namespace, name }: Pick<ConfigRef, 'namespace' | 'name'>,

@@ -223,7 +223,7 @@ function branches(status: NodeConfigSetStatus, wave: number, { paint, ...room }:
   });
 }
 
-/** Undefined where several waves have failures: the status does not show which node is of which. */
+/** Undefined if several waves have failures: the status does not show which node is of which. */
 function waveOfFailures({ waves = [] }: NodeConfigSetStatus): number | undefined {
   const [first, ...others] = waves.filter(({ failed }) => failed > 0);
   return others.length === 0 ? first?.wave : undefined;

@@ -73,7 +73,7 @@ export function statusObject(set: NodeConfigSet, known: { nowMs: number; trialMs
   };
 }
 
-/** How long the trial of one node takes, as it reports it; undefined where that is not known, or not needed. */
+/** How long the trial of one node takes, as it reports it; undefined if that is not known, or not needed. */
 async function readTrial({ client, signal }: Session, { status = {} }: NodeConfigSet): Promise<number | undefined> {
   const [name] = status.inTrial?.nodes ?? [];
   if (name === undefined || status.waves?.[0]?.endedAt !== undefined) return undefined;

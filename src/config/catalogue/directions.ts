@@ -21,7 +21,7 @@ function size(value: unknown, path: string): number | bigint | undefined {
   return meaning === 'quantity' ? parseQuantity(value)?.nano : undefined;
 }
 
-/** -1 lowered, 1 raised; undefined where the two cannot be compared. A value that is not there is zero. */
+/** -1 lowered, 1 raised; undefined if the two cannot be compared. A value that is not there is zero. */
 export function direction({ path, before, after }: Change): number | undefined {
   const [old, next] = [size(before ?? 0, path), size(after ?? 0, path)];
   return old === undefined || next === undefined ? undefined : old === next ? 0 : old < next ? 1 : -1;
@@ -54,7 +54,7 @@ export const both = (situation: Situation, holds: (config: KubeletConfig) => boo
 /** Cached per situation: its pods are the same for each of its changes. */
 const failuresIn = new WeakMap<Situation, PodFailure[] | 'unknown'>();
 
-/** Undefined where pods or resources are not known. A reason may be a prefix: `OutOf`. */
+/** Undefined if pods or resources are not known. A reason may be a prefix: `OutOf`. */
 function rejections(situation: Situation, reasons: readonly string[]): PodFailure[] | undefined {
   const failures = failuresIn.get(situation) ?? admissionFailures(situation) ?? 'unknown';
   failuresIn.set(situation, failures);

@@ -41,7 +41,7 @@ export interface SignedParts {
 }
 
 export interface SigningHost {
-  /** UTC seconds; undefined where the clock cannot be trusted. */
+  /** UTC seconds; undefined if the clock cannot be trusted. */
   now: number | undefined;
   floor: number;
   accepted: readonly AcceptedBytes[];

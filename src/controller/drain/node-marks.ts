@@ -28,7 +28,7 @@ export class NodeMarks {
     this.#options = options;
   }
 
-  /** As the API has it now; undefined where it is gone. */
+  /** As the API has it now; undefined if it is gone. */
   async read(name: string): Promise<ClusterNode | undefined> {
     const { client, signal } = this.#options;
     return client.get<ClusterNode>(nodes, { name }, { signal }).catch((error: unknown) => {

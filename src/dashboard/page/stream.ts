@@ -142,7 +142,7 @@ function keepSession(): void {
   }, keepSessionMs);
 }
 
-/** How old the rows are that are shown; undefined where there are none. */
+/** How old the rows are that are shown; undefined if there are none. */
 function shownSince(): number | undefined {
   if (!isLoaded.value) return undefined;
   const known = connection.value;

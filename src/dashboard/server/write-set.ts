@@ -43,7 +43,7 @@ export function baseIn({ base }: Body): SetBase | undefined {
   return { name: checkedName(base.name), uid: base.uid, generation: base.generation as number };
 }
 
-/** Throws where the set is not the one that the draft was made from any more. */
+/** Throws if the set is not the one that the draft was made from any more. */
 export async function checkBase({ client, signal }: Cluster, base: SetBase): Promise<void> {
   const { name, uid, generation } = base;
   const found = await client.get<NodeConfigSet>(nodeConfigSets, { name }, { signal }).catch((error: unknown) => {

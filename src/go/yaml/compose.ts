@@ -70,7 +70,7 @@ class Entries {
   /** Nearly all keys are texts: as long as there are no others, they are without the letter of their type. */
   private onlyTexts = true;
 
-  /** True where the key was there. */
+  /** True if the key was there. */
   set({ type, value }: Key, entry: Entry): boolean {
     if (this.onlyTexts && type !== 's') {
       this.byKey = new Map([...this.byKey].map(([text, one]) => [`s${text}`, one]));

@@ -30,7 +30,7 @@ export const trustFile: TrustSource = {
   read: () => ({ trust, writtenMs: 0, decide: decideSignature }),
 };
 
-/** The config as people have signed it; undefined where nobody has. */
+/** The config as people have signed it; undefined if nobody has. */
 export function signedConfig(config: ConfigVersion): SignedConfig | undefined {
   if (config.class === 'unsigned') return undefined;
   const payload = textOf(config);

@@ -4,7 +4,7 @@ import { type ReviewedUser, reviewAccess, reviewToken } from '../../kube/access-
 import type { KubeClient } from '../../kube/client.js';
 import type { Caller } from './kubelet-server.js';
 
-/** `client` is undefined where the kubelet has no API. */
+/** `client` is undefined if the kubelet has no API. */
 export function createAccessCheck(config: KubeletConfig, nodeName: string, client: KubeClient | undefined) {
   const anonymous = getField(config, 'authentication.anonymous.enabled') === true;
   const reviewsTokens = getField(config, 'authentication.webhook.enabled') !== false;

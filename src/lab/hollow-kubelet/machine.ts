@@ -36,7 +36,7 @@ function storageBytes(dir: string): number {
   }
 }
 
-/** Empty where it is unknown. */
+/** Empty if it is unknown. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');

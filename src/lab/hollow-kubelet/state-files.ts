@@ -49,7 +49,7 @@ export function recordPolicies(rootDir: string, config: KubeletConfig): string |
   return undefined;
 }
 
-/** Undefined where there is no file; '' where it is invalid. */
+/** Undefined if there is no file; '' if it is invalid. */
 function recordedPolicy(path: string): string | undefined {
   let text: string;
   try {

@@ -120,7 +120,7 @@ export function openSystemDirectory(path: string): SystemDirectory {
   }
 }
 
-/** Undefined where no `relet up` ever was. */
+/** Undefined if no `relet up` ever was. */
 export function findSystemDirectory(path: string): SystemDirectory | undefined {
   const dir = resolve(path);
   return existsSync(join(dir, 'system.json')) ? new SystemDirectory(realpathSync(dir)) : undefined;

@@ -6,7 +6,7 @@ import { isObject } from '../../json.js';
 import { declaredField, ItemError, itemElement, itemSchema, listKeys, type MergeSchema } from './merge-schema.js';
 import { elementText, fieldElement } from './path-element.js';
 
-/** One message for all errors; undefined where there are none. */
+/** One message for all errors; undefined if there are none. */
 export function checkApplied(object: unknown, schema: MergeSchema): string | undefined {
   const problems = check(object, schema, '', false);
   if (problems.length <= 1) return problems[0];

@@ -21,7 +21,7 @@ export function fieldsOf(object: JsonMap, schema: MergeSchema): FieldSet {
   return sortedDeep(mapFields(object, schema));
 }
 
-/** The fields below a value; undefined where the value is atomic. */
+/** The fields below a value; undefined if the value is atomic. */
 function fieldsBelow(value: unknown, schema: MergeSchema): FieldSet | undefined {
   if (isObject(value) && isGranularMap(schema)) return mapFields(value, schema);
   if (Array.isArray(value) && listKeys(schema) !== undefined) return listFields(value, schema);

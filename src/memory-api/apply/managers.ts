@@ -31,7 +31,7 @@ export function isSameManager(a: Manager, b: Manager): boolean {
   );
 }
 
-/** Undefined where something in it cannot be read. */
+/** Undefined if something in it cannot be read. */
 export function readManagers(entries: unknown): Manager[] | undefined {
   if (entries === undefined || entries === null) return [];
   if (!Array.isArray(entries)) return undefined;

@@ -42,7 +42,7 @@ function inMetadata(name: string): string[] {
 }
 
 export interface Write {
-  /** Empty where the object is new; without managedFields, as `object` too. */
+  /** Empty if the object is new; without managedFields, as `object` too. */
   live: JsonMap;
   managers: Manager[];
   schema: MergeSchema;

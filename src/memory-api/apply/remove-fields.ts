@@ -16,7 +16,7 @@ export function removeFields(object: JsonMap, fields: FieldSet, schema: MergeSch
   return (removeFrom(object, fields, schema) ?? {}) as JsonMap;
 }
 
-/** Null where nothing is left of a container. */
+/** Null if nothing is left of a container. */
 function removeFrom(value: unknown, fields: FieldSet, schema: MergeSchema): unknown {
   if (isObject(value) && isGranularMap(schema)) return removeFromMap(value, fields, schema);
   if (Array.isArray(value) && listKeys(schema) !== undefined) return removeFromList(value, fields, schema);

@@ -45,7 +45,7 @@ export interface TypeOptions {
   nameOf?(property: string): string | undefined;
 }
 
-/** Undefined where the schema has no type. `name` becomes the name of the type if it is an object. */
+/** Undefined if the schema has no type. `name` becomes the name of the type if it is an object. */
 export function celTypeOf(schema: TypeSchema, name: string, options: TypeOptions = {}): CelType | undefined {
   if (schema['x-kubernetes-int-or-string'] === true) return dynamic;
   const type = ofType(schema, name, {

@@ -46,7 +46,7 @@ const notChecked: FieldError = {
 interface Place {
   path: string;
   value: unknown;
-  /** The same part of the object before; undefined where there is none or it cannot be identified. */
+  /** The same part of the object before; undefined if there is none or it cannot be identified. */
   old: unknown;
   /** Errors in unchanged parts do not reject an update, except those of transition rules. */
   isUnchanged(): boolean;

@@ -55,7 +55,7 @@ export function propertyOf(schema: JsonSchema, key: string): JsonSchema | undefi
   return properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : undefined;
 }
 
-/** The schema of keys that it does not name; undefined where it has none. */
+/** The schema of keys that it does not name; undefined if it has none. */
 export function additionalOf({ additionalProperties }: JsonSchema): JsonSchema | undefined {
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }

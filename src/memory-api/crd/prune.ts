@@ -40,7 +40,7 @@ function pruneAt(value: unknown, schema: JsonSchema, path: string, isWholeObject
   }
 }
 
-/** Null where null is not allowed is dropped, unless a default replaces it. */
+/** Drops null values that are not allowed, unless a default replaces it. */
 export function dropNulls(value: unknown, schema: JsonSchema): void {
   if (Array.isArray(value)) {
     for (const item of value) if (schema.items !== undefined) dropNulls(item, schema.items);

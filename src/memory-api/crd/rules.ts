@@ -29,7 +29,7 @@ export interface RuleNode {
 }
 
 /**
- * Undefined where neither the schema nor anything below has rules. `isObject`: it describes a whole object with kind
+ * Undefined if neither the schema nor anything below has rules. `isObject`: it describes a whole object with kind
  * and metadata.
  */
 export function compileRules(schema: JsonSchema, isObject: boolean): RuleNode | undefined {

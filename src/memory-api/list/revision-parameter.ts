@@ -4,7 +4,7 @@ import { ApiError } from '../../api/status.js';
 import { quote } from '../../go/quote.js';
 import { plainInternal, timeout } from '../status-error.js';
 
-/** 0 where it is absent, empty or 0: any revision. */
+/** 0 if it is absent, empty or 0: any revision. */
 export function parseRevision(text: string | null): number {
   if (text === null || text === '') return 0;
   if (!/^\d+$/.test(text)) throw plainInternal(`resourceVersion: Invalid value: ${quote(text)}: must be a number`);

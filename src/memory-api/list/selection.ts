@@ -12,7 +12,7 @@ import type { Scope } from '../store/store.js';
 
 export interface Selection {
   scope: Scope;
-  /** Undefined where the scope is enough: then no object need be parsed. */
+  /** Undefined if the scope is enough: then no object need be parsed. */
   matches: ((object: KubeObject) => boolean) | undefined;
   /** Whether there is a selector; remainingItemCount is then left out. */
   isSelective: boolean;

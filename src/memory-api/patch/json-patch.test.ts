@@ -64,7 +64,7 @@ describe('JSON patch', () => {
     );
   });
 
-  /** It throws where a number is on the path. */
+  /** It throws if a number is on the path. */
   function oracleError(document: unknown, change: object): unknown {
     try {
       return oracleApply(document, [change as never])[0];

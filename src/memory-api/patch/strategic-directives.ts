@@ -12,7 +12,7 @@ export const orderPrefix = '$setElementOrder/';
 export const deletePrefix = '$deleteFromPrimitiveList/';
 
 /**
- * A new value without nulls and without directives about an old value; undefined where that is the
+ * A new value without nulls and without directives about an old value; undefined if that is the
  * whole value. Directives that are keys of their own stay, as in Kubernetes: as unknown fields.
  */
 export function withoutDirectives(value: unknown): unknown {

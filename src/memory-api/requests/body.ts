@@ -130,7 +130,7 @@ export function readYaml(text: string): ParsedJson {
   };
 }
 
-/** Throws where the body is of another kind or version; kind and version may be missing for built-in kinds. */
+/** Throws if the body is of another kind or version; kind and version may be missing for built-in kinds. */
 function checkType(value: unknown, resource: Resource, otherVersions: string[]): void {
   if (value === null) return;
   if (!isObject(value)) throw unrecognized(resource, 'it is not an object');

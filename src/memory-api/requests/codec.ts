@@ -41,7 +41,7 @@ export function decodeStored(resource: Resource, bytes: Buffer): KubeObject {
  */
 const maxObjectBytes = 8 << 20;
 
-/** As stored; throws where it is too large. */
+/** As stored; throws if it is too large. */
 export function encodeWithinLimit(resource: Resource, object: KubeObject, revision: number): Buffer {
   const bytes = encodeObject(resource, object, revision);
   if (bytes.length > maxObjectBytes)

@@ -13,7 +13,7 @@ interface Clause {
   quality: number;
 }
 
-/** The form of the answer; undefined for the object itself. Throws where the client accepts nothing that there is. */
+/** The form of the answer; undefined for the object itself. Throws if the client accepts nothing that there is. */
 export function negotiateForm(accept: string | undefined): OutputForm | undefined {
   const clauses = parseAccept(accept ?? '');
   if (clauses.length === 0) return undefined;

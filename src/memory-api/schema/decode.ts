@@ -58,7 +58,7 @@ function isPlain({ type }: Field, value: unknown): boolean {
   return typeof value === 'string' && value !== '' && (type.kind === 'enum' || type === plainText);
 }
 
-/** Undefined where the field is left out of the object. */
+/** Undefined if the field is left out of the object. */
 function readField(field: Field, value: unknown, place: Place): unknown {
   const read = readValue(field.type, value, place);
   return field.omitEmpty && field.keepsEmpty !== true && isEmpty(field.type, read) ? undefined : read;

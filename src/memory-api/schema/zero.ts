@@ -1,7 +1,7 @@
 /** Zero values as Go encodes them, and when omitempty leaves a field out. */
 import { type Field, isTime, type Scalar, structOf, type Type } from './types.js';
 
-/** Undefined where the field is left out. Structs and times have no empty form: omitempty does not apply to them. */
+/** Undefined if the field is left out. Structs and times have no empty form: omitempty does not apply to them. */
 export function zero(field: Field): unknown {
   const { type } = field;
   if (type.kind === 'struct') return zeroStruct(type.name);

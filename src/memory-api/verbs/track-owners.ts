@@ -39,7 +39,7 @@ export function trackUpdate(
   }
 }
 
-/** The managers sent by the client; undefined where they are unchanged or unreadable. */
+/** The managers sent by the client; undefined if they are unchanged or unreadable. */
 function sentManagers(given: unknown[] | undefined, old: KubeObject | undefined): Manager[] | undefined {
   if (given === undefined || isSameJson(given, old?.metadata.managedFields)) return undefined;
   const sent = readManagers(given);

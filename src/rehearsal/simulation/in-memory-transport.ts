@@ -8,7 +8,7 @@ export type Serve = (request: InMemoryRequest & Pick<HttpRequest, 'tls'>, sink: 
 
 interface Served {
   disconnect(): void;
-  /** Rejects where the request could not be answered at all. */
+  /** Rejects if the request could not be answered at all. */
   answered: Promise<void>;
 }
 

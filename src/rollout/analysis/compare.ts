@@ -41,7 +41,7 @@ export type SignalOutcome = 'Worse' | 'NotWorse' | 'CannotTell';
 export interface SignalComparison {
   name: string;
   outcome: SignalOutcome;
-  /** In the unit of `worseBy`. 0 where there is nothing to compare. */
+  /** In the unit of `worseBy`. 0 if there is nothing to compare. */
   effect: number;
   p: number;
   alpha: number;

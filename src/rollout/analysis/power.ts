@@ -34,7 +34,7 @@ export interface PowerReport {
 export const assumedSpread = 0.2;
 const rollouts = 400;
 
-/** `nodes`: how many change in each wave, in order. Undefined where no level is compared. */
+/** `nodes`: how many change in each wave, in order. Undefined if no level is compared. */
 export function powerOf(
   { controls: most, signals }: AnalysisRules,
   nodes: readonly number[],

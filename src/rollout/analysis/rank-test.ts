@@ -41,7 +41,7 @@ export function rankTest(strata: readonly Stratum[]): RankTest {
 export const smallestP = (strata: readonly Stratum[]): number =>
   strata.reduce((p, { canaries, controls }) => p / choices(canaries.length + controls.length, canaries.length), 1);
 
-/** The least sum of the ranks of so many canaries, counted from 0, whose p is within alpha; undefined where none is. Without ties. */
+/** The least sum of the ranks of so many canaries, counted from 0, whose p is within alpha; undefined if none is. Without ties. */
 export function leastSum(canaries: number, controls: number, alpha: number): number | undefined {
   const ranks = Array.from({ length: canaries + controls }, (_, rank) => rank);
   const sums = sumsOf(ranks, canaries);

@@ -62,7 +62,7 @@ const isInBatch = (node: SetNode, intent: Intent | undefined): boolean =>
   intent?.names.includes(node.name) === true && mayGet(node, intent) && !isWritten(node, intent);
 
 /**
- * Whether the mark stays on the node, and with it the cordon or the taint. `node`: undefined where the set does not select it any more.
+ * Whether the mark stays on the node, and with it the cordon or the taint. `node`: undefined if the set does not select it any more.
  * A cordon stays until the node is in the batch no longer, and runs the config it was drained for, or has failed to.
  */
 export function isMarkWanted(
@@ -110,7 +110,7 @@ const withMark = ({ metadata }: KubeObject, text: string | null, spec: object): 
 
 type Taint = NonNullable<NonNullable<ClusterNode['spec']>['taints']>[number];
 
-/** A merge patch replaces the list. Nothing where it would stay the same. */
+/** A merge patch replaces the list. Nothing if it would stay the same. */
 function taintsOf({ spec }: KubeObject, ours: readonly Taint[]): { taints?: Taint[] | null } {
   const { taints = [] } = (spec ?? {}) as { taints?: Taint[] };
   const others = taints.filter(({ key }) => key !== drainTaint.key);

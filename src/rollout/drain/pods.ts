@@ -112,7 +112,7 @@ export const podName = ({ metadata }: DrainPod): string => oneLine(`${metadata.n
 /** No pod is left that the drain would wait for. */
 export const isEmptied = (actions: readonly PodAction[]): boolean => actions.every(({ kind }) => kind === 'leave');
 
-/** Why the node cannot be drained as things are, with up to three pods; undefined where it can. */
+/** Why the node cannot be drained as things are, with up to three pods; undefined if it can. */
 export function undrainable(actions: readonly PodAction[]): string | undefined {
   return sentenceOf(actions.flatMap((one) => (one.kind === 'block' ? [`pod ${podName(one.pod)}: ${one.why}`] : [])));
 }

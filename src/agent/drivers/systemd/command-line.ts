@@ -6,13 +6,13 @@ import { quietly } from '../../../proc.js';
 import type { Delivery, TrialOptions, UnitHostOptions } from './delivery.js';
 import { digestIn, type HostLayout, unitNames } from './host-layout.js';
 import { deadlineTimer } from './host-scripts.js';
-import { hostPatience, longRunSeconds } from './limits.js';
 import type { HostView } from './next-step.js';
 import type { UnitState } from './systemd.js';
 import {
   type BaseCommand,
   baseCommand,
   type DropInKind,
+  hostPatience,
   isOwn,
   local,
   overridingDropIn,
@@ -118,7 +118,7 @@ export class ByCommandLine implements Delivery {
   #render(kind: DropInKind, base: BaseCommand, config: string, { arms = false } = {}): string {
     const { trial } = this.#options;
     const { script, configsDir } = this.#layout;
-    const counter = { script, limit: trial.failedStarts, longRunSeconds };
+    const counter = { script, limit: trial.failedStarts };
     const stored = config === local ? undefined : { digest: config, file: `${configsDir}/${config}/kubelet.yaml` };
     const seconds = Math.ceil((trial.healthDeadlineMs * hostPatience) / 1000);
     const { hasConfigDir } = this;

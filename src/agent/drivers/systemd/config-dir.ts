@@ -8,10 +8,9 @@ import { embeddedDropIn } from '../../embedded-drop-in.js';
 import type { Delivery, UnitHostOptions } from './delivery.js';
 import type { HostLayout } from './host-layout.js';
 import { repeatingTimer } from './host-scripts.js';
-import { hostPatience, longRunSeconds } from './limits.js';
 import type { HostView } from './next-step.js';
 import type { UnitState } from './systemd.js';
-import { type BaseCommand, local, safePath } from './unit-text.js';
+import { type BaseCommand, hostPatience, local, longRunSeconds, safePath } from './unit-text.js';
 
 /** Nothing of the unit's command is repeated, so that it cannot be out of date. */
 const noBase: BaseCommand = { text: '', digest: '0'.repeat(16) };

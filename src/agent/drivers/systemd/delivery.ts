@@ -21,7 +21,7 @@ export interface Delivery {
   writeGood(base: BaseCommand, config: string): void;
   /** Makes every boot start the local config, as soon as loadKept() has made systemd read it. */
   removeGood(): void;
-  /** Makes systemd use what was written, and its deadline. Throws where it does not. */
+  /** Makes systemd use what was written, and its deadline. Throws if it does not. */
   loadTrial(config: string, options: TrialOptions): Promise<void>;
   loadKept(config: string): Promise<void>;
   /** Before the trial is withdrawn, or after its first healthy answer. */

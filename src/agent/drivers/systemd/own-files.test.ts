@@ -9,7 +9,7 @@ import { local, renderDropIn } from './unit-text.js';
 
 const layout = hostLayout({ unit: 'kubelet.service', dir: '/var/lib/relet' });
 const base = { text: '/usr/bin/kubelet $ARGS', digest: 'b'.repeat(16) };
-const counter = { script: layout.script, limit: 3, longRunSeconds: 60 };
+const counter = { script: layout.script, limit: 3 };
 
 function setUp() {
   const root = temporaryDir();

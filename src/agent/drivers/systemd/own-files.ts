@@ -192,7 +192,7 @@ export class OwnFiles {
     for (const name of [invocation, `${invocation}.log`]) this.#remove(join(this.layout.exitsDir, name));
   }
 
-  /** A file of the unit; undefined where the agent cannot see it. */
+  /** A file of the unit; undefined if the agent cannot see it. */
   unitFile(path: string): string | undefined {
     return this.#read(path);
   }

@@ -117,7 +117,7 @@ describe('a drop-in of relet', () => {
     base: baseCommand([plain]),
     config: { digest, file: `/var/lib/relet/configs/${digest}/kubelet.yaml` },
     hasConfigDir: false,
-    counter: { script: '/var/lib/relet/host.sh', limit: 3, longRunSeconds: 60 },
+    counter: { script: '/var/lib/relet/host.sh', limit: 3 },
   };
   const startOf = (text: string) => valuesOf(text, 'ExecStart');
 

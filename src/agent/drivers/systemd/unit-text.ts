@@ -35,7 +35,7 @@ export type DropInKind = keyof typeof dropIns;
 
 export const isOwn = (path: string): boolean => basename(path).startsWith('zz-relet-');
 
-/** From the unit's files in systemd's order. Throws where there is not exactly one command. */
+/** From the unit's files in systemd's order. Throws if there is not exactly one command. */
 export function baseCommand(files: readonly UnitFile[]): BaseCommand {
   let commands: { text: string; path: string }[] = [];
   for (const { path, text } of files.filter(({ path }) => !isOwn(path)))
@@ -113,7 +113,7 @@ export interface DropIn {
   /** The host's command line has --config-dir, which would be merged over the config. */
   hasConfigDir: boolean;
   /** The script that counts exits, and how many of them are too many. */
-  counter: { script: string; limit: number; longRunSeconds: number };
+  counter: { script: string; limit: number };
   /** The next start, whenever that is, begins the deadline of the trial. Otherwise it is armed already. */
   deadlineSeconds?: number;
 }
@@ -136,11 +136,16 @@ const purposes: Record<DropInKind, string> = {
   good: 'the last known good kubelet config',
   fallback: 'the local kubelet config, since the last known good one kept crashing; gone after a reboot',
 };
+
+/** A run of this length shows that the config starts. */
+export const longRunSeconds = 60;
+/** How long the host waits for a trial before it ends it, times the agent's own deadline: only an agent that is gone needs that. */
+export const hostPatience = 1.5;
 /** Seconds between two crashes on trial: a rollback then takes a few seconds. */
 const trialRestartSec = 1;
 
 export function renderDropIn({ kind, base, config, hasConfigDir, counter, deadlineSeconds }: DropIn): string {
-  const { script, limit, longRunSeconds } = counter;
+  const { script, limit } = counter;
   const name = config?.digest ?? local;
   const flags = config ? [`--config=${safePath(config.file)}`, ...(hasConfigDir ? ['--config-dir='] : [])] : [];
   // Without an own limit, five crashes within ten seconds would be the end of a unit that does not set one.

@@ -8,7 +8,7 @@ import { overlayHeader } from '../../../config/overlay.js';
 
 export interface TextFinding {
   severity: Finding['severity'];
-  /** In the text, from 1; undefined where no place in it is to blame. */
+  /** In the text, from 1; undefined if no place in it is to blame. */
   line?: number;
   column?: number;
   message: string;

@@ -24,7 +24,7 @@ export interface Plot {
 
 type Drawn = Pick<AnalyzedSignal, 'name' | 'kind' | 'canaries' | 'controls'>;
 
-/** Undefined where no node has values. A level is on a logarithmic scale and raised to its floor, as it is compared. */
+/** Undefined if no node has values. A level is on a logarithmic scale and raised to its floor, as it is compared. */
 export function plotOf({ name, kind, canaries, controls }: Drawn): Plot | undefined {
   const groups = { canaries, controls };
   const values = [canaries, controls].flatMap(({ points = [] }) => points.flat());

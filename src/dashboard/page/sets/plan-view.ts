@@ -4,7 +4,7 @@ import type { PlannedFieldChange, RolloutPlanNode } from '../../wire.js';
 
 export interface ChangeGroup {
   names: string[];
-  /** Undefined where what the nodes run is not known; a note has the reason. */
+  /** Undefined if what the nodes run is not known; a note has the reason. */
   difference: { impact: ImpactSentence; changes: PlannedFieldChange[] } | undefined;
   notes: string[];
 }

@@ -14,7 +14,7 @@ export interface MatchContext {
   namespace(): KubeObject | undefined;
 }
 
-/** Undefined where it does not match. */
+/** Undefined if it does not match. */
 export function matchRequest(
   match: MatchResources | undefined,
   request: AdmissionRequest,

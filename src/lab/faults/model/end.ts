@@ -6,7 +6,7 @@ import type { Violation } from './violation.js';
 
 /** Final state of a node. */
 interface NodeEnd {
-  /** As assigned: `c1@123` or `local`; undefined where nobody has decided. */
+  /** As assigned: `c1@123` or `local`; undefined if nobody has decided. */
   wanted: string | undefined;
   wantedClass: string | undefined;
   /** Faults of the machine itself may have failed a config that is good elsewhere. */

@@ -12,7 +12,7 @@ export const isFailing = (behaviour: string | undefined) =>
 export const neverAnswers = (domain = '') =>
   isRejected(classOf(domain)) || ['crashing', 'unhealthy', 'taken', 'brief'].includes(classOf(domain) ?? '');
 
-/** When a host that has not accepted the config before stops doing so; undefined where that is never, or it was signed once more. */
+/** When a host that has not accepted the config before stops doing so; undefined if that is never, or it was signed once more. */
 export function statementEnd(domain: string, entries: readonly Entry[]): number | undefined {
   const ends = entries.flatMap((entry) => {
     if (entry.kind !== 'action' || entry.action.kind !== 'roll-out') return [];
