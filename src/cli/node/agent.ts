@@ -78,7 +78,7 @@ async function attachOnce(
 ): Promise<number> {
   const { flags, systemd, host, policy, log } = input;
   const { unit, dir } = flags;
-  const kubelet = await findKubelet(systemd, host, flags);
+  const kubelet = await findKubelet(systemd, host, flags, { detach });
   const { divided, command, embedding, kubeconfig, nodeName } = kubelet;
   // Before the directory's own lock, which names a process: two pods do not see each other's.
   const lock = await takeAgentLock(lockPath);

@@ -8,7 +8,9 @@ import { type DividedCommandLine, divideCommandLine } from '../../agent/flags.js
 import type { NodeOptions } from '../../agent/options.js';
 import { localFileOf } from '../../agent/validate/host-facts.js';
 import { CannotRun } from '../../cannot-run.js';
+import { readPlain } from '../../config/plain-document.js';
 import type { RunPlugin } from '../../kube/exec-plugin.js';
+import { type Kubeconfig, parseKubeconfig } from '../../kube/kubeconfig.js';
 import type { Log } from '../../log.js';
 import { systemRandom } from '../../random.js';
 import type { AgentFlags } from './agent-flags.js';
@@ -62,11 +64,15 @@ export interface AttachedKubelet extends UnitCommand {
 
 const commandTimeoutMs = 10_000;
 
-/** Throws CannotRun where the agent cannot work, with what to do about it. */
+/**
+ * Throws CannotRun where the agent cannot work, with what to do about it. To leave the host it does not need the API: with `detach` a
+ * kubeconfig that cannot be read is none.
+ */
 export async function findKubelet(
   systemd: Systemd,
   { view, run, inPod }: Host,
   flags: AgentFlags,
+  { detach = false } = {},
 ): Promise<AttachedKubelet> {
   const { unit: name, dir } = flags;
   const unit = await systemd.unit(name);
@@ -81,12 +87,52 @@ export async function findKubelet(
       : await embeddedCommand(facts, program, run);
   const divided = { ...divideCommandLine(found.args), options: optionsFor(found, flags) };
   const { values } = divided;
-  const kubeconfig = flags.kubeconfig ?? values.get('kubeconfig')?.at(-1);
+  const named = flags.kubeconfig ?? values.get('kubeconfig')?.at(-1);
   const nodeName = flags.nodeName ?? values.get('hostname-override')?.at(-1);
   if (inPod)
-    for (const path of [localFileOf(values, undefined), values.get('config-dir')?.at(-1), kubeconfig])
-      if (path && !view.isVisible(path)) throw notMounted(path);
+    for (const path of [localFileOf(values, undefined), values.get('config-dir')?.at(-1)])
+      if (path && !view.isVisible(path)) throw notMounted({ path });
+  const unseen = inPod && named ? await unseenOf(named, view) : undefined;
+  if (unseen !== undefined && !detach) throw notMounted(unseen);
+  const kubeconfig = unseen === undefined ? named : undefined;
   return { ...found, invocation: unit.invocationId, layout: layoutOf(facts), divided, kubeconfig, nodeName };
+}
+
+interface UnseenFile {
+  path: string;
+  /** For people. */
+  role?: string;
+}
+
+const rolesInKubeconfig = {
+  'certificate-authority': 'certificate authority',
+  'client-certificate': 'client certificate',
+  'client-key': 'client key',
+  tokenFile: 'token file',
+} as const;
+
+/** The kubeconfig, or a file that it names and that is on the host, if this pod does not see it. */
+async function unseenOf(kubeconfig: string, view: HostView): Promise<UnseenFile | undefined> {
+  if (!view.isVisible(kubeconfig)) return { path: kubeconfig };
+  const { contexts, currentContext, clusters, users } = (await readKubeconfig(kubeconfig, view)) ?? {};
+  const { cluster = '', user = '' } = contexts?.get(currentContext ?? '') ?? {};
+  const named = { ...clusters?.get(cluster), ...users?.get(user) };
+  for (const [field, role] of Object.entries(rolesInKubeconfig)) {
+    const path = named[field as keyof typeof rolesInKubeconfig];
+    // Only its name is read: it may be a key.
+    if (path && !view.isVisible(path) && (await view.hasEntries(path)))
+      return { path, role: `the ${role} of ${kubeconfig}` };
+  }
+  return undefined;
+}
+
+/** Undefined before TLS bootstrap has written it, and where it cannot be parsed, which is reported where it is used. */
+async function readKubeconfig(path: string, view: HostView): Promise<Kubeconfig | undefined> {
+  try {
+    return parseKubeconfig((await view.readText(path)) ?? '', path, readPlain);
+  } catch {
+    return undefined;
+  }
 }
 
 /** k3s starts much else before its kubelet. */
@@ -119,7 +165,7 @@ async function noSuchUnit(systemd: Systemd, name: string): Promise<CannotRun> {
   return new CannotRun(`there is no unit ${name} on this host: ${others}`);
 }
 
-const notMounted = (path: string): CannotRun =>
+const notMounted = ({ path, role }: UnseenFile): CannotRun =>
   new CannotRun(
-    `${path} of the host is not mounted into this pod, and the agent reads it: add its directory to the agent's hostPaths (agent.extraHostPaths of the chart)`,
+    `${path} of the host${role === undefined ? '' : `, ${role},`} is not mounted into this pod, and the agent reads it: add its directory to the agent's hostPaths (agent.extraHostPaths of the chart)`,
   );
