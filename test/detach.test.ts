@@ -1,5 +1,8 @@
 /** Attached mode for an operator: `relet detach`, and the GPUs that a reload of systemd may take. The test plays the agents. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { detachAnnotation, type NodeConfig, type NodeConfigObjectStatus, nodeConfigs } from '../src/api/node-config.js';
 import type { KubeObject } from '../src/api/object.js';
 import { nodes, pods } from '../src/kube/resource-type.js';
@@ -8,11 +11,15 @@ import { define } from './definitions.js';
 import { OperatorCluster } from './operator-rig.js';
 
 interface Pod extends KubeObject {
-  spec: { containers: { volumeMounts: { mountPath: string }[] }[] };
+  spec: {
+    containers: { volumeMounts: { mountPath: string }[] }[];
+    volumes: { name: string; hostPath?: { path: string; type: string } }[];
+  };
 }
 
 let cluster: OperatorCluster;
 const over = new AbortController();
+const daemonSets = { group: 'apps', version: 'v1', resource: 'daemonsets' };
 const configMap = { namespace: 'relet-system', name: 'config', kubeletConfigKey: 'kubelet' };
 const exact = { configMap: { ...configMap, uid: 'u', resourceVersion: '1' } };
 
@@ -51,6 +58,9 @@ async function node(name: string, status: NodeConfigObjectStatus, capacity: Reco
   const report = { ...status, observedGeneration: metadata.generation, localConfig: { files: [] } };
   await cluster.admin.patch(nodeConfigs, { name, subresource: 'status' }, { status: report }, { as: 'merge' });
 }
+
+/** Only the host's cgroups are elsewhere in the pod. */
+const asMounted = (path: string): string => (path === '/sys/fs/cgroup' ? '/host/cgroup' : path);
 
 /** As the agent of a node does it. */
 async function leaveIfAsked({ metadata, status }: NodeConfig): Promise<void> {
@@ -140,6 +150,56 @@ describe('relet detach --image', () => {
     const paths = container!.volumeMounts.map(({ mountPath }) => mountPath);
     expect(paths).toEqual(expect.arrayContaining(['/run/systemd', '/etc/systemd/system', '/var/lib/relet']));
     expect((await cluster.admin.list(pods, { namespace: 'kube-system' })).items).toEqual([]);
+  });
+
+  const hostPathsOf = ({ spec }: Pod) =>
+    Object.fromEntries(spec.volumes.flatMap(({ hostPath }) => (hostPath ? [[hostPath.path, hostPath.type]] : [])));
+
+  test('mounts the kubeconfig and the config that the agent of the node has reported, and not those of kubeadm', async () => {
+    const agentDir = '/var/lib/rancher/k3s/agent';
+    const kubeletFlags = [
+      { name: 'kubeconfig', value: `${agentDir}/kubelet.kubeconfig` },
+      { name: 'config', value: '/var/lib/kubelet/config.yaml' },
+      { name: 'config-dir', value: `${agentDir}/etc/kubelet.conf.d` },
+      { name: 'node-labels', value: 'a=b' },
+    ];
+    await node('k3s-1', { driver: 'k3s-agent', config: {}, kubeletFlags });
+    const seen = runPods('Succeeded', { terminated: { exitCode: 0 } });
+    expect(await cluster.relet(`detach k3s-1 --image ${image} --yes`)).toMatchObject({ status: 0 });
+    const paths = hostPathsOf(seen[0]!);
+    expect(paths).toMatchObject({
+      [`${agentDir}/kubelet.kubeconfig`]: 'File',
+      [`${agentDir}/etc/kubelet.conf.d`]: 'Directory',
+      '/var/lib/kubelet': 'Directory',
+    });
+    expect(Object.keys(paths)).not.toContain('/etc/kubernetes/kubelet.conf');
+    expect(Object.keys(paths)).not.toContain('/var/lib/kubelet/config.yaml');
+    const mounted = seen[0]!.spec.containers[0]!.volumeMounts.map(({ mountPath }) => mountPath);
+    expect(mounted).toEqual(seen[0]!.spec.volumes.map(({ hostPath }) => hostPath?.path ?? '/tmp').map(asMounted));
+  });
+
+  test("takes mounts, permissions and unit from the agent's DaemonSet where that is on the cluster", async () => {
+    const manifest = readFileSync(join(import.meta.dirname, '../deploy/agent/agent.yaml'), 'utf8')
+      .replaceAll('/etc/kubernetes/kubelet.conf', '/var/lib/kubelet/kubeconfig')
+      .replace('--unit=kubelet.service', '--unit=k0s.service')
+      .replace('readOnlyRootFilesystem: true', 'privileged: true');
+    const daemonSet = parseAllDocuments(manifest)
+      .map((document) => document.toJS() as KubeObject & { spec: { template: { spec: { volumes: object[] } } } })
+      .find(({ kind }) => kind === 'DaemonSet')!;
+    daemonSet.spec.template.spec.volumes.push({ name: 'field-policy', secret: { secretName: 'relet-field-policy' } });
+    const place = { namespace: 'relet-system', name: 'relet-agent' };
+    await cluster.admin.create(daemonSets, { namespace: place.namespace }, daemonSet);
+    onTestFinished(async () => void (await cluster.admin.delete(daemonSets, place)));
+    const seen = runPods('Succeeded', { terminated: { exitCode: 0 } });
+    expect(await cluster.relet(`detach node-1 --image ${image} --yes -n kube-system`)).toMatchObject({ status: 0 });
+    const [{ spec } = {} as Pod] = seen;
+    expect(spec.containers[0]).toMatchObject({
+      args: ['detach', '--host', '--unit=k0s.service'],
+      securityContext: { privileged: true },
+    });
+    expect(hostPathsOf(seen[0]!)).toMatchObject({ '/var/lib/kubelet/kubeconfig': 'File' });
+    expect(spec.volumes.map(({ name }) => name)).not.toContain('field-policy');
+    expect(spec).not.toHaveProperty('nodeSelector');
   });
 
   test('ends with the last lines of a pod that failed', async () => {

@@ -71,11 +71,11 @@ describe('the command line of relet kubelet', () => {
 });
 
 describe('what the status shows of the flags', () => {
-  test('all names are shown, and the values that a check looks at', () => {
+  test('all names are shown, and the values that a check or a detach needs', () => {
     const places = ['--kubeconfig=/etc/kubelet.conf', '--cert-dir=/pki'];
     const args = [...places, '--max-pods', '60', '--fail-swap-on', '--node-labels=a=b', '-v4'];
     expect(divideCommandLine(args).shown).toEqual([
-      { name: 'kubeconfig' },
+      { name: 'kubeconfig', value: '/etc/kubelet.conf' },
       { name: 'cert-dir', value: '/pki' },
       { name: 'max-pods', value: '60' },
       { name: 'fail-swap-on', value: 'true' },

@@ -73,7 +73,9 @@ const longestName = 253;
 const longestValue = 1024;
 
 /** Flags without a config field that rules need; --cert-dir is where the kubelet writes its self-signed serving certificate. */
-const others = ['cadvisor-port', 'cert-dir', 'container-runtime', 'node-labels', 'seccomp-default'];
+const ofRules = ['cadvisor-port', 'cert-dir', 'container-runtime', 'node-labels', 'seccomp-default'];
+/** Paths that a pod of `relet detach --image` mounts. */
+const ofDetach = ['config', 'config-dir', 'kubeconfig'];
 /** May hold a secret, such as a token. */
 const secret = 'manifest-url-header';
 
@@ -83,7 +85,11 @@ const secret = 'manifest-url-header';
  */
 function shownFlags(all: readonly Flag[]): KubeletFlag[] | undefined {
   const flags = all.filter(({ name }) => !name.startsWith('hollow-'));
-  const withValue = new Set([...flagRows.map(([name]) => name).filter((name) => name !== secret), ...others]);
+  const withValue = new Set([
+    ...flagRows.map(([name]) => name).filter((name) => name !== secret),
+    ...ofRules,
+    ...ofDetach,
+  ]);
   if (flags.length > mostFlags || flags.some(({ name }) => name.length > longestName)) return undefined;
   return flags.map(({ name, value }) => {
     const isShown = withValue.has(name) && value.length <= longestValue;

@@ -106,7 +106,7 @@ export interface NodeConfigObjectStatus {
 export interface KubeletFlag {
   /** Without dashes. */
   name: string;
-  /** Absent where no check needs it, or it may hold a secret. */
+  /** Absent where relet does not need it, or it may hold a secret. */
   value?: string;
 }
 

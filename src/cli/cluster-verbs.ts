@@ -343,7 +343,7 @@ const declarations: Record<string, () => Command> = {
           .argument('[NODE...]', 'names of nodes')
           .option('--image <IMAGE>', "where the agent is gone: with a pod of this image of relet's on each node")
           .option('--host', 'this host, without the API; as root')
-          .option('--unit <NAME>', "the kubelet's unit, for --image and --host", 'kubelet.service'),
+          .option('--unit <NAME>', "the kubelet's unit, for --image and --host; kubelet.service unless given"),
         ['many'],
       ).action(async (names, options) => {
         if (options.host) return (await import('./node/detach-host.js')).detachHost(names, options);

@@ -20,7 +20,7 @@ import { nodeDirs } from './node-dirs.js';
 import { order, who } from './node-verbs.js';
 
 export interface DetachHostOptions {
-  unit: string;
+  unit?: string;
   all?: boolean;
   selector?: string;
 }
@@ -29,7 +29,10 @@ export interface DetachHostOptions {
 const patienceMs = 180_000;
 const lookEveryMs = 500;
 
-export async function detachHost(names: string[], { unit, all, selector }: DetachHostOptions): Promise<void> {
+export async function detachHost(
+  names: string[],
+  { unit = 'kubelet.service', all, selector }: DetachHostOptions,
+): Promise<void> {
   const dir = nodeDirs[0];
   if (names.length > 0 || all || selector !== undefined)
     throw new CannotRun('--host is about this host: name no nodes with it');
