@@ -4,6 +4,9 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileS
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryDir } from '../../../../test/temporary-dir.js';
+import { silentLog } from '../../../log.js';
+import { acceptsUnsigned } from '../../signing-record.js';
+import { NodeState } from '../../state/node-state.js';
 import { hostLayout, lockPath } from './host-layout.js';
 import { OwnFiles } from './own-files.js';
 
@@ -73,6 +76,37 @@ describe('the relet of a host', () => {
     expect(own.dropIn('trial')).toBeUndefined();
     expect(read(layout.dropIn.fallback)).toBe('[Service]\n');
     expect(JSON.parse(read('var/lib/relet/meta/request'))).toEqual({ verb: 'use-local' });
+  });
+
+  test.each([
+    ['--for', '1h', '--reason', 'the "safe" is C:\\closed,\nincident 4711'],
+    ['--reason=the "safe" is C:\\closed,incident 4711', '--for=60m'],
+  ])('accepts unsigned configs from the moment of the request on: %s', (...flags) => {
+    const { root, run } = setUp();
+    const before = Math.floor(Date.now() / 1000);
+    expect(run('node', 'accept-unsigned', ...flags)).toMatchObject({ status: 0, calls: [] });
+    const state = new NodeState(join(root, layout.dir), silentLog);
+    const record = acceptsUnsigned(state, Math.floor(Date.now() / 1000))!;
+    expect(record).toMatchObject({ until: record.since + 3600, why: 'the "safe" is C:\\closed,incident 4711' });
+    expect(record.since).toBeGreaterThanOrEqual(before);
+    expect(acceptsUnsigned(state, record.until)).toBeUndefined();
+    expect(run('node', 'accept-unsigned', '--for', '0s', '--reason', 'over').status).toBe(0);
+    expect(acceptsUnsigned(new NodeState(join(root, layout.dir), silentLog), record.since + 1)).toBeUndefined();
+  });
+
+  test.each([
+    [['--for', '25h', '--reason', 'x']],
+    [['--for', '1d', '--reason', 'x']],
+    [['--for', '-1h', '--reason', 'x']],
+    [['--for', '1h']],
+    [['--for', '1h', '--reason']],
+    [['--reason', 'x']],
+    [['--for', '1h', '--reason', 'x', '--always']],
+  ])('does not accept unsigned configs with %j', (flags) => {
+    const { run, read } = setUp();
+    const { status, stderr } = run('node', 'accept-unsigned', ...flags);
+    expect([status, stderr]).toEqual([2, expect.stringContaining('of at most 24h such as 30m or 1h')]);
+    expect(read('var/lib/relet/meta/accept-unsigned')).toBe('');
   });
 
   test.each(['hold', 'retry', 'release'])('leaves %s for the next agent', (verb) => {

@@ -18,7 +18,7 @@ export function hostTool(layout: HostLayout): string {
 set -u
 root=\${RELET_ROOT:-}
 meta=$root${dir}/meta
-usage='usage: relet node status|view|use-local|retry|hold|release, relet detach --host'
+usage='usage: relet node status|view|use-local|retry|hold|release|accept-unsigned, relet detach --host'
 
 # The process that holds the agent's socket. Its pod is in the network of the host; so may be containers with a socket of that name.
 agent() {
@@ -41,9 +41,37 @@ run_in() {
   exec nsenter -t "$pid" -m -p -r -w -- "$program" "$relet" "$@"
 }
 
-leave() {
+keep() {
   mkdir -p "$meta"
-  printf '%s\\n' "$1" >"$meta/request.$$" && mv -f "$meta/request.$$" "$meta/request"
+  printf '%s\\n' "$2" >"$meta/$1.$$" && mv -f "$meta/$1.$$" "$meta/$1"
+}
+
+leave() { keep request "$1"; }
+
+json() { printf '%s' "$1" | tr -d '\\001-\\037' | sed 's/["\\\\]/\\\\&/g'; }
+
+# The time counts from now, whenever the next agent runs.
+accept_unsigned() {
+  duration='' reason=''
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --for=*) duration=\${1#*=} ;;
+      --reason=*) reason=\${1#*=} ;;
+      --for) duration=\${2:-} ;;
+      --reason) reason=\${2:-} ;;
+      *) return 1 ;;
+    esac
+    case $1 in *=*) ;; *) [ $# -gt 1 ] && shift ;; esac
+    shift
+  done
+  number=\${duration%[smh]}
+  case $number in '' | *[!0-9]* | 0?* | ??????*) return 1 ;; esac
+  case $duration in *s) seconds=$number ;; *m) seconds=$((number * 60)) ;; *h) seconds=$((number * 3600)) ;; *) return 1 ;; esac
+  [ "$seconds" -le 86400 ] && [ -n "$reason" ] || return 1
+  since=$(date +%s)
+  who=\${SUDO_USER:-\${USER:-}}
+  [ -z "$who" ] || who=$(printf ',"who":"%s"' "$(json "$who")")
+  keep accept-unsigned "$(printf '{"since":%s,"until":%s,"why":"%s"%s}' "$since" $((since + seconds)) "$(json "$reason")" "$who")"
 }
 
 show() { systemctl show --value -p "$1" ${unit}; }
@@ -74,6 +102,13 @@ case "\${1:-} \${2:-}" in
     echo "use-local: ${unit} is restarted with its local config; the next agent holds the node there until 'release'" ;;
   "node hold") leave '{"verb":"hold","why":"asked for on the host"}' && echo "hold: takes effect when an agent runs" ;;
   "node retry") leave '{"verb":"retry"}' && echo "retry: takes effect when an agent runs" ;;
+  "node accept-unsigned")
+    shift 2
+    if ! accept_unsigned "$@"; then
+      echo "relet: accept-unsigned needs --for, of at most 24h such as 30m or 1h (0s ends it), and --reason" >&2
+      exit 2
+    fi
+    echo "accept-unsigned: for $duration from now; takes effect when an agent runs" ;;
   "node release") leave '{"verb":"release"}' && echo "release: takes effect when an agent runs" ;;
   "detach " | "detach --host")
     next_is_local=yes
