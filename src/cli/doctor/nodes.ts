@@ -47,7 +47,7 @@ export function checkAgents(nodes: ConfiguredNode[], nowMs: number): Diagnosis[]
       level: 'warning',
       what: `no agent has ever reported from ${without.length} of ${nodes.length} nodes, so nobody knows what they run: ${named(without)}`,
       remedy:
-        "look whether it runs there: 'kubectl -n relet-system get pods -o wide', or the service of relet on the host; nodes where relet does not belong need nothing",
+        "look whether it runs there: 'kubectl -n relet-system get pods -o wide', or the service of relet on the host; nodes of a provider, of Talos or of OpenShift need no agent: 'relet export' writes what their owner applies (docs/install.md)",
     });
   if (silent.length > 0)
     found.push({

@@ -218,7 +218,18 @@ describe('what a unit runs', () => {
 
   test('a kubelet that the Machine Config Operator owns is refused, with what OpenShift applies instead', () => {
     const dropInPaths = ['/etc/systemd/system/kubelet.service.d/10-mco-default-env.conf'];
-    expect(() => checkOwner({ name: 'kubelet.service', dropInPaths })).toThrow("'relet export FILE --to openshift'");
-    expect(() => checkOwner({ name: 'kubelet.service', dropInPaths: ['/etc/a/10-kubeadm.conf'] })).not.toThrow();
+    const unit = { name: 'kubelet.service', dropInPaths, environmentFiles: [] };
+    expect(() => checkOwner(unit)).toThrow("'relet export FILE --to openshift'");
+    expect(() => checkOwner({ ...unit, dropInPaths: ['/etc/a/10-kubeadm.conf'] })).not.toThrow();
+  });
+
+  test('the kubelet of Bottlerocket is refused, with its settings instead', () => {
+    const files = ['/etc/network/proxy.env', '/etc/kubernetes/kubelet/env'];
+    const environmentFiles = files.map((path) => ({ path, optional: false }));
+    const unit = { name: 'kubelet.service', dropInPaths: ['/etc/systemd/system/kubelet.service.d/exec-start.conf'] };
+    expect(() => checkOwner({ ...unit, environmentFiles })).toThrow(
+      /settings\.kubernetes.*'relet export FILE --to karpenter'/,
+    );
+    expect(() => checkOwner({ ...unit, environmentFiles: environmentFiles.slice(1) })).not.toThrow();
   });
 });

@@ -87,11 +87,20 @@ export function commandIn(words: readonly string[], { name }: { name: string }):
 }
 
 /** Throws if another system writes the config of this kubelet, and would undo a change. */
-export function checkOwner({ name, dropInPaths }: Pick<UnitFacts, 'name' | 'dropInPaths'>): void {
+export function checkOwner({
+  name,
+  dropInPaths,
+  environmentFiles,
+}: Pick<UnitFacts, 'name' | 'dropInPaths' | 'environmentFiles'>): void {
   const ofOperator = dropInPaths.find((path) => basename(path).startsWith('10-mco-'));
   if (ofOperator !== undefined)
     throw new CannotRun(
       `the Machine Config Operator of OpenShift owns ${name} (${ofOperator}) and would undo a change; 'relet export FILE --to openshift' writes the KubeletConfig that it applies (docs/export.md)`,
+    );
+  const ofBottlerocket = ['/etc/network/proxy.env', '/etc/kubernetes/kubelet/env'];
+  if (ofBottlerocket.every((file) => environmentFiles.some(({ path }) => path === file)))
+    throw new CannotRun(
+      `Bottlerocket writes ${name} and its config from its settings at each boot, and would undo a change; change settings.kubernetes there, or let 'relet export FILE --to karpenter' write the EC2NodeClass of its nodes (docs/export.md)`,
     );
 }
 

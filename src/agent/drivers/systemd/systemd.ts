@@ -96,6 +96,8 @@ const managerPath = '/org/freedesktop/systemd1';
 const manager = { destination, path: managerPath, interface: `${destination}.Manager` };
 const properties = 'org.freedesktop.DBus.Properties';
 const bus = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', interface: 'org.freedesktop.DBus' };
+const noSystemd =
+  "connect to systemd: is it the init system of this host, and may relet use its sockets? For nodes without it, such as those of Talos, 'relet export' writes what they apply (docs/install.md)";
 const sockets = [
   { path: '/run/dbus/system_bus_socket', isBus: true },
   { path: '/run/systemd/private', isBus: false },
@@ -301,7 +303,7 @@ class SystemdConnection implements Systemd {
         failures.push(error as Error);
       }
     }
-    throw new Error('connect to systemd: is it the init system of this host, and may relet use its sockets?', {
+    throw new Error(noSystemd, {
       cause: failures[0],
     });
   }
