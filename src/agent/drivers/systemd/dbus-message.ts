@@ -23,8 +23,9 @@ const little = 'l'.charCodeAt(0);
 const big = 'B'.charCodeAt(0);
 const headerSignature = 'yyyyuua(yv)';
 const fixedHeader = 16;
-/** As the specification limits it. */
+/** As the specification limits them. */
 const mostBytes = 128 * 1024 * 1024;
+const mostDepth = 64;
 
 /** Header fields by their codes; what is not listed (sender, number of file descriptors) is not used. */
 const fields = [
@@ -69,16 +70,18 @@ export function decodeMessage(bytes: Buffer): { message: Message; length: number
   if (bytes.length < fixedHeader) return undefined;
   const endian = bytes[0];
   if (endian !== little && endian !== big) throw new Error(`D-Bus: not a message: byte order ${endian}`);
-  const reader = new Reader(bytes, endian === little);
-  const bodyLength = reader.uint32At(4);
-  const length = align(fixedHeader + reader.uint32At(12), 8) + bodyLength;
+  const uint32At = (at: number) => (endian === little ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at));
+  const length = align(fixedHeader + uint32At(12), 8) + uint32At(4);
   if (length > mostBytes) throw new Error(`D-Bus: a message of ${length} bytes`);
   if (bytes.length < length) return undefined;
+  const reader = new Reader(bytes.subarray(0, length), endian === little);
   const [, kind, , , , serial, given] = typesIn(headerSignature).map((type) => reader.read(type));
   reader.align(8);
   const named = (given as [number, unknown][]).flatMap(([code, value]) => {
-    const field = fields.find(([known]) => known === code);
-    return field === undefined ? [] : [[field[1], value]];
+    const [, name, type] = fields.find(([known]) => known === code) ?? [];
+    if (name !== undefined && typeof value !== (type === 'u' ? 'number' : 'string'))
+      throw new Error(`D-Bus: the ${name} of a message is not a ${type === 'u' ? 'number' : 'text'}`);
+    return name === undefined ? [] : [[name, value]];
   });
   const header = Object.fromEntries(named) as Partial<Message>;
   const body = typesIn(header.signature ?? '').map((type) => reader.read(type));
@@ -107,7 +110,8 @@ function endOfType(signature: string, at: number): number {
   }
   let next = at + 1;
   while (next < signature.length && signature[next] !== closing) next = endOfType(signature, next);
-  if (next >= signature.length) throw new Error(`D-Bus: not a type: ${signature}`);
+  // A structure without members takes no bytes, so that an array of them would not end.
+  if (next >= signature.length || next === at + 1) throw new Error(`D-Bus: not a type: ${signature}`);
   return next + 1;
 }
 
@@ -182,10 +186,12 @@ class Writer {
   }
 }
 
+/** Reading beyond the end throws. */
 class Reader {
   readonly #bytes: Buffer;
   readonly #isLittle: boolean;
   #at = 0;
+  #depth = 0;
 
   constructor(bytes: Buffer, isLittle: boolean) {
     this.#bytes = bytes;
@@ -196,32 +202,40 @@ class Reader {
     this.#at = align(this.#at, size);
   }
 
-  uint32At(at: number): number {
-    return this.#isLittle ? this.#bytes.readUInt32LE(at) : this.#bytes.readUInt32BE(at);
-  }
-
   read(type: string): unknown {
     const kind = type[0]!;
-    if (kind === 'v') return this.read(this.read('g') as string);
-    this.align(sizes[kind]!);
-    if (kind === 'a') return this.#readArray(type.slice(1));
-    if (kind === '(' || kind === '{') return members(type).map((member) => this.read(member));
+    if (kind !== 'v') this.align(sizes[kind]!);
+    if ('va({'.includes(kind)) {
+      if (++this.#depth > mostDepth) throw new Error(`D-Bus: more than ${mostDepth} values in each other`);
+      const value = this.#readContainer(kind, type);
+      this.#depth--;
+      return value;
+    }
     if (kind === 's' || kind === 'o' || kind === 'g') return this.#readText(kind);
     const value = this.#readNumber(kind);
     return kind === 'b' ? value !== 0 : value;
   }
 
+  #readContainer(kind: string, type: string): unknown {
+    if (kind === 'a') return this.#readArray(type.slice(1));
+    if (kind !== 'v') return members(type).map((member) => this.read(member));
+    const [inner, ...others] = typesIn(this.read('g') as string);
+    if (inner === undefined || others.length > 0) throw new Error('D-Bus: a variant has one value');
+    return this.read(inner);
+  }
+
   #readArray(type: string): unknown {
-    const length = this.uint32At(this.#take(4));
+    const length = this.#readNumber('u');
     this.align(sizes[type[0]!]!);
     const end = this.#at + length;
     const items: unknown[] = [];
     while (this.#at < end) items.push(this.read(type));
+    if (this.#at !== end) throw new Error('D-Bus: an array is not as long as it says');
     return type.startsWith('{') ? Object.fromEntries(items as [string, unknown][]) : items;
   }
 
   #readText(kind: string): string {
-    const length = kind === 'g' ? this.#bytes.readUInt8(this.#take(1)) : this.uint32At(this.#take(4));
+    const length = this.#readNumber(kind === 'g' ? 'y' : 'u');
     const at = this.#take(length + 1);
     return this.#bytes.toString('utf8', at, at + length);
   }
@@ -240,6 +254,7 @@ class Reader {
   #take(count: number): number {
     const at = this.#at;
     this.#at += count;
+    if (this.#at > this.#bytes.length) throw new Error('D-Bus: a value goes beyond the end of its message');
     return at;
   }
 }

@@ -34,6 +34,34 @@ describe('a message', () => {
     expect(decodeMessage(bytes)).toEqual({ message: { ...call, signature, body: expected }, length: bytes.length });
   });
 
+  /** A message with a value of the signature, whose bytes are replaced. */
+  const withBody = (signature: string, value: unknown, ...body: number[]) => {
+    const bytes = encodeMessage({ ...call, signature, body: [value] });
+    const header = bytes.subarray(0, bytes.length - bytes.readUInt32LE(4));
+    header.writeUInt32LE(body.length, 4);
+    return Buffer.concat([header, Buffer.from(body)]);
+  };
+  const variants = (depth: number) => Array.from({ length: depth }, () => [1, 0x76, 0]).flat();
+
+  test.each<[string, Buffer, string]>([
+    ['a text beyond its end', withBody('s', '', 200, 0, 0, 0, 0x61, 0), 'a value goes beyond the end of its message'],
+    ['an array beyond its end', withBody('ay', [], 200, 0, 0, 0, 1), 'a value goes beyond the end of its message'],
+    ['an array that ends in an item', withBody('an', [], 3, 0, 0, 0, 1, 0, 1, 0), 'an array is not as long as it says'],
+    ['a variant without a value', withBody('v', variant('y', 1), 0, 0), 'a variant has one value'],
+    [
+      'an array of structures without members',
+      withBody('v', variant('y', 1), 3, 0x61, 0x28, 0x29, 0, 8, 0, 0, 0),
+      'not a type: a()',
+    ],
+    [
+      'variants in each other without end',
+      withBody('v', variant('y', 1), ...variants(9999)),
+      'more than 64 values in each other',
+    ],
+  ])('is not read with %s, also when more bytes follow', (_name, bytes, problem) => {
+    expect(() => decodeMessage(Buffer.concat([bytes, Buffer.alloc(500, 1)]))).toThrow(`D-Bus: ${problem}`);
+  });
+
   test('is complete only with its last byte, and what follows is the next one', () => {
     const bytes = encodeMessage({ ...call, signature: 's', body: ['x'.repeat(300)] });
     for (const end of [0, 15, 16, bytes.length - 1]) expect(decodeMessage(bytes.subarray(0, end))).toBeUndefined();
