@@ -177,7 +177,7 @@ function addedVariables(options: ExecPluginOptions, interactive: boolean): Recor
       interactive,
     },
   };
-  const added = Object.fromEntries((exec.env ?? []).map(({ name, value }) => [name, String(value)]));
+  const added = Object.fromEntries((exec.env ?? []).map(({ name, value }) => [String(name), String(value ?? '')]));
   return { ...added, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
 }
 

@@ -115,6 +115,30 @@ describe('an invalid kubeconfig', () => {
       `read kubeconfig ${bad}: user "u": token must be a string, not a number (quote it)`,
     ],
     [
+      'an argument that is a number',
+      { users: [{ name: 'u', user: { exec: { command: 'x', args: ['a', 5] } } }] },
+      {},
+      `read kubeconfig ${bad}: user "u" exec: args[1] must be a string, not a number (quote it)`,
+    ],
+    [
+      'an empty item among the variables of a plugin',
+      { users: [{ name: 'u', user: { exec: { command: 'x', env: [null] } } }] },
+      {},
+      `read kubeconfig ${bad}: user "u" exec: env[0] must be a mapping, not a null`,
+    ],
+    [
+      'an empty item among the extensions',
+      { clusters: [{ name: 'c', cluster: { extensions: [null] } }] },
+      {},
+      `read kubeconfig ${bad}: cluster "c": extensions[0] must be a mapping, not a null`,
+    ],
+    [
+      'a value to impersonate that is not a list',
+      { users: [{ name: 'u', user: { 'as-user-extra': { a: 'b' } } }] },
+      {},
+      `read kubeconfig ${bad}: user "u": as-user-extra[a] must be a list, not a string`,
+    ],
+    [
       'a name twice',
       { clusters: [{ name: 'k' }, { name: 'k' }] },
       {},

@@ -213,19 +213,38 @@ const fieldTypes: Record<'cluster' | 'user' | 'context' | 'exec', Record<string,
   },
 };
 
+/** Types of the items in a list, or of the values in a mapping. */
+const itemTypes: Record<string, FieldType> = {
+  args: 'string',
+  env: 'mapping',
+  extensions: 'mapping',
+  'as-groups': 'string',
+  'as-user-extra': 'list',
+};
+
+const typeOf = (value: unknown): string =>
+  Array.isArray(value) ? 'list' : value === null ? 'null' : typeof value === 'object' ? 'mapping' : typeof value;
+
 /** Null means absent, as in Go; such fields are removed. Unknown fields stay, as newer clients may know them. */
 function checkFields(entry: Record<string, unknown>, types: Record<string, FieldType>, place: string): void {
   for (const [field, type] of Object.entries(types)) {
     const value = entry[field];
     if (value === null) delete entry[field];
     if (value === null || value === undefined) continue;
-    const is = Array.isArray(value) ? 'list' : typeof value === 'object' ? 'mapping' : typeof value;
-    if (is !== type)
-      throw new KubeconfigError(
-        `read kubeconfig ${place}: ${field} must be a ${type}, not a ${is}${type === 'string' ? ' (quote it)' : ''}`,
-      );
+    checkType(value, type, `${place}: ${field}`);
+    const itemType = itemTypes[field];
+    for (const [at, item] of itemType === undefined ? [] : Object.entries(value))
+      checkType(item, itemType!, `${place}: ${field}[${at}]`);
     if (field === 'exec') checkFields(value as Record<string, unknown>, fieldTypes.exec, `${place} exec`);
   }
+}
+
+function checkType(value: unknown, type: FieldType, place: string): void {
+  const is = typeOf(value);
+  if (is === type) return;
+  throw new KubeconfigError(
+    `read kubeconfig ${place} must be a ${type}, not a ${is}${type === 'string' ? ' (quote it)' : ''}`,
+  );
 }
 
 function resolvePath<K extends string>(entry: { [field in K]?: string }, field: K, base: string): void {
