@@ -208,7 +208,10 @@ class FieldDecoder {
   }
 
   private target(shape: Shape): string {
-    return `Go struct field ${this.structName}.${this.fieldStack.join('.')} of type ${shape.goName}`;
+    const names = [...this.fieldStack];
+    // Go's decoder names the struct that this field is embedded with since the kubelet brings that of Go 1.24.
+    if (this.minor >= 35 && names.at(-1) === 'splitStream') names.splice(-1, 0, 'OutputRoutingOptions');
+    return `Go struct field ${this.structName}.${names.join('.')} of type ${shape.goName}`;
   }
 
   private note(problem: string, path: string, value: Value, shape: Shape): undefined {

@@ -17,6 +17,18 @@ function findingsOf(text: string, minor = 32, strict = true) {
   }
 }
 
+test.each([
+  [34, 'TextOptions.logging.options.text.splitStream'],
+  [35, 'TextOptions.logging.options.text.OutputRoutingOptions.splitStream'],
+])('kubelet 1.%i names a field that is embedded in another struct as its decoder does', (minor, name) => {
+  const [finding] = findingsOf(`${header}logging: {options: {text: {splitStream: a}}}\n`, minor);
+  expect(finding?.message).toBe(`json: cannot unmarshal string into Go struct field ${name} of type bool`);
+});
+
+test('a character that JSON does not allow is the first byte of it, as for a kubelet', () => {
+  expect(findingsOf(`{${jsonHeader}µ}`)[0]?.message).toContain("invalid character 'Â' after object key:value pair");
+});
+
 describe('every finding carries its place', () => {
   test.each([
     ['an unknown field', 'maxPod: 5\n', 'maxPod', 3, 1, 'unknown field "maxPod": did you mean "maxPods"?'],

@@ -204,7 +204,8 @@ class Reader {
 
   fail(context: string): never {
     if (this.atEnd()) throw new JsonError('unexpected end of JSON input', this.position());
-    const char = String.fromCodePoint(this.text.codePointAt(this.index)!);
+    // Go looks at the first byte of a character, and prints that as a character of its own.
+    const char = String.fromCharCode(new TextEncoder().encode(this.text.slice(this.index, this.index + 2))[0]!);
     const quoted = { "'": "\\'", '"': '"' }[char] ?? quote(char).slice(1, -1);
     throw new JsonError(`invalid character '${quoted}' ${context}`, this.position());
   }

@@ -53,7 +53,9 @@ describe('JSON as Go reads it', () => {
     ['"\\u12g4"', "invalid character 'g' in \\u hexadecimal character escape"],
     ['1.x', "invalid character 'x' after decimal point in numeric literal"],
     ['-', 'unexpected end of JSON input'],
-    ['\u0081', "invalid character '\\u0081' looking for beginning of value"],
+    ['\u0081', "invalid character 'Â' looking for beginning of value"],
+    ['😀', "invalid character 'ð' looking for beginning of value"],
+    ['"\x01"', "invalid character '\\x01' in string literal"],
   ])('%j: %s', (text, message) => {
     expect(() => parseGoJson(text)).toThrow(expect.objectContaining({ name: 'JsonError', message }));
   });
