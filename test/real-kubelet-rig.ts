@@ -46,8 +46,11 @@ export function kubeletIn(variable: string): { kubelet: Kubelet; missing: string
 
 /** For tests that only ask it, and run it nowhere. */
 export function kubeletBinary(variable: string): Kubelet | undefined {
-  const path = join(process.env[variable] ?? '', 'kubelet');
-  if ((process.env[variable] ?? '') === '' || !existsSync(path)) return undefined;
+  return kubeletAt((process.env[variable] ?? '') === '' ? '' : join(process.env[variable]!, 'kubelet'));
+}
+
+export function kubeletAt(path: string): Kubelet | undefined {
+  if (!existsSync(path)) return undefined;
   const version = execFileSync(path, ['--version'], { encoding: 'utf8' }).trim();
   return { path, version, minor: Number(/v1\.(\d+)/.exec(version)?.[1] ?? 0) };
 }

@@ -34,7 +34,8 @@ export function prometheusQueries(options: Omit<OutboundOptions, 'flag'>): Query
   };
 }
 
-function valuesOf(status: number, text: string, label: string): Map<string, number> {
+/** Values by node, from the text of an answer. */
+export function valuesOf(status: number, text: string, label: string): Map<string, number> {
   const answer = parseObject(text);
   if (status !== 200 || answer?.status !== 'success') {
     const error = typeof answer?.error === 'string' ? `: ${oneLine(shorten(answer.error, 300))}` : '';
