@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { fixedRandom } from '../../test/fixed-random.js';
 import { ManualClock } from '../../test/manual-clock.js';
-import { Reachability } from './requester.js';
+import { deadline, Reachability } from './requester.js';
 import { ConnectionError } from './transport.js';
 
 const refused = () => new ConnectionError('GET /version', Object.assign(new Error(), { code: 'ECONNREFUSED' }));
@@ -103,4 +103,20 @@ describe('reachability', () => {
     expect(ended).toEqual(['a aborted', 'b aborted']);
     expect(clock.sleeping).toEqual([]);
   });
+});
+
+test('twenty requests at once with one signal print no warning of a leak', async () => {
+  const warnings: string[] = [];
+  const onWarning = ({ name }: Error) => void warnings.push(name);
+  process.on('warning', onWarning);
+  const clock = new ManualClock();
+  const stop = new AbortController();
+  const limits = Array.from({ length: 20 }, () => deadline(clock, 1000, stop.signal, 'request'));
+  const signals = limits.map(({ signal }) => signal);
+  await clock.advance(0);
+  process.off('warning', onWarning);
+  expect(warnings).toEqual([]);
+  stop.abort();
+  expect(signals.every(({ aborted }) => aborted)).toBe(true);
+  for (const limit of limits) limit.done();
 });

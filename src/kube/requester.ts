@@ -2,6 +2,7 @@
  * Sends one request and reads its response: credentials, deadline, retries that the server requests, bounded bodies. Also tracks
  * whether the server can be reached, for all requests of a client.
  */
+import { setMaxListeners } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { apiError, InvalidResponseError } from '../api/status.js';
 import type { Clock } from '../clock.js';
@@ -276,6 +277,8 @@ export function deadline(clock: Clock, ms: number, outer: AbortSignal | undefine
     const made = new AbortController();
     inner = made;
     if (outer?.aborted) onAbort();
+    // As many listeners as requests at once, which is not a leak: done() removes them.
+    if (outer !== undefined) setMaxListeners(0, outer);
     outer?.addEventListener('abort', onAbort, { once: true });
     timer = new AbortController();
     clock.sleep(startedMs + ms - clock.monotonic(), timer.signal).then(
