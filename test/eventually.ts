@@ -7,6 +7,8 @@ interface Options {
   hopeless?: () => string | undefined | false;
   /** Calls back at every change, so that a state of an instant is seen too; returns how to stop that. */
   changes?: (changed: () => void) => () => void;
+  /** Default 90 s: longer only for an emulated machine. */
+  limitMs?: number;
 }
 
 /** Long enough for a busy machine, and shorter than a test's own limit, which could not say what was missing. */
@@ -18,7 +20,7 @@ const everyMs = 20;
 export async function eventually<T>(
   what: string,
   ask: () => T | false | Promise<T | false>,
-  { seen, hopeless, changes }: Options = {},
+  { seen, hopeless, changes, limitMs: longest = limitMs }: Options = {},
 ): Promise<T> {
   const answers: T[] = [];
   let lastError: unknown;
@@ -47,7 +49,7 @@ export async function eventually<T>(
 
   const stop = changes?.(() => answers.length === 0 && void attempt());
   try {
-    for (const end = Date.now() + limitMs; ; ) {
+    for (const end = Date.now() + longest; ; ) {
       const askedMs = Date.now();
       await attempt();
       if (answers.length > 0) return answers[0]!;
