@@ -160,6 +160,14 @@ describe('a node whose agent is not there', () => {
     expect(shown(change)).toEqual([state, configs]);
   });
 
+  test('a node that nobody has assigned a config is assigned what it reports, and without an agent that is unknown', () => {
+    const assigned = (change: Partial<ConfiguredNode>) =>
+      nodeRow({ ...fleet[1]!, configSource: undefined, ...change }, { nowMs: now }).assigned;
+    expect(assigned({ unset: true })).toBe('kubelet-config-5t8b9kd2m4');
+    expect(assigned({ unset: true, reports: false, status: {} })).toBe('unknown');
+    expect(assigned({ reports: false, status: {} })).toBe('local');
+  });
+
   test('is the same in the object for programs', () => {
     const of = (change: Partial<ConfiguredNode>) => nodeObject({ ...fleet[1]!, ...change }, { nowMs: now }).status;
     expect(of({ reports: false, status: {} })).toMatchObject({ state: 'no agent', agent: 'NoAgent' });

@@ -107,7 +107,7 @@ export function nodeRow(
     name: node.name,
     state: short ? stateText(node, known).replace(/ left$/, '') : stateText(node, known),
     set: setText(node),
-    assigned: name(refOf(configSource)),
+    assigned: node.unset ? reported(status.assigned) : name(refOf(configSource)),
     active: reported(status.active),
     lastKnownGood: reported(status.lastKnownGood),
     age: ageOf(configuredAt(node), nowMs),

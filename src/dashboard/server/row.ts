@@ -23,13 +23,14 @@ export function rowOf(node: ConfiguredNode, known: Known): Row {
   const state = nodeState(node, known);
   const presence = agentPresence(node, known.nowMs);
   const name = (source: ConfiguredNode['configSource']) => text(refOf(source)?.name ?? 'local');
+  const reported = (source: ConfiguredNode['configSource']) => (presence.kind === 'Present' ? name(source) : 'unknown');
   const { status } = node;
   return {
     name: node.name,
     state,
-    assigned: name(node.unset ? status.assigned : node.configSource),
-    active: presence.kind === 'Present' ? name(status.active) : 'unknown',
-    lastKnownGood: presence.kind === 'Present' ? name(status.lastKnownGood) : 'unknown',
+    assigned: node.unset ? reported(status.assigned) : name(node.configSource),
+    active: reported(status.active),
+    lastKnownGood: reported(status.lastKnownGood),
     set: text(membership?.claim.set),
     wave: membership?.claim.wave ?? 0,
     taken: membership?.isTaken ?? false,
