@@ -5,14 +5,15 @@
 
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Choice, choose, previousConfigRecord, type Records, recordsOf } from '../src/agent/choose.js';
+import { previousConfigRecord, recordsOf } from '../src/agent/candidates.js';
+import { type Choice, type ChooseOptions, choose } from '../src/agent/choose.js';
 import { childRecord } from '../src/agent/drivers/child.js';
 import { handleRequest, holdRecord, requestRecord, takeRequest } from '../src/agent/requests.js';
 import { requireSignatures, signingRecord } from '../src/agent/signing-record.js';
 import { openDirectory } from '../src/agent/state/directory.js';
-import { encodeSource, NodeState } from '../src/agent/state/node-state.js';
+import { encodeSource, NodeState, sourceOf } from '../src/agent/state/node-state.js';
 import * as transitions from '../src/agent/transitions.js';
-import { sourceOf } from '../src/agent/transitions.js';
+
 import { forgetFailures, resultsRecord, trialRecord } from '../src/agent/trial/trial.js';
 import { withSignatures } from '../src/agent/validate/signatures.js';
 import type { Validator } from '../src/agent/validate/validate.js';
@@ -86,7 +87,7 @@ const validator: Validator = {
   },
 };
 
-const bootWith = (state: NodeState, records?: Records): Promise<Choice> =>
+const bootWith = (state: NodeState, options?: ChooseOptions): Promise<Choice> =>
   choose(
     {
       state,
@@ -97,7 +98,7 @@ const bootWith = (state: NodeState, records?: Records): Promise<Choice> =>
         trustFile: trustSource(() =>
           state.read(signingRecord) && trouble !== 'trust file' ? { trust, writtenMs: 0 } : undefined,
         ),
-        clock: { now: () => (trouble === 'clock' ? 0 : records?.isArriving ? arrival : later) * 1000 },
+        clock: { now: () => (trouble === 'clock' ? 0 : options?.isArriving ? arrival : later) * 1000 },
         log: silentLog,
       }),
       commandLine: { args: () => [] },
@@ -107,7 +108,7 @@ const bootWith = (state: NodeState, records?: Records): Promise<Choice> =>
       log: silentLog,
     },
     new AbortController().signal,
-    records,
+    options,
   );
 
 const save = (state: NodeState, source: ExactRef) =>
@@ -128,7 +129,7 @@ const keeps =
   (...sources: ExactRef[]) =>
   (state: NodeState) => {
     const { assigned, previous, lastKnownGood } = recordsOf(state);
-    const found = [transitions.sourceOf(assigned), previous, transitions.sourceOf(lastKnownGood)];
+    const found = [sourceOf(assigned), previous, sourceOf(lastKnownGood)];
     expect(found.some((one) => one !== undefined && sources.some((source) => sameConfig(one, source, 'version')))).toBe(
       true,
     );
@@ -136,7 +137,7 @@ const keeps =
 
 /** A last known good that is an overlay names a document that is there, whole. */
 const whole = (state: NodeState) => {
-  const { mergedDigest } = transitions.sourceOf(state.lastKnownGood()) ?? {};
+  const { mergedDigest } = sourceOf(state.lastKnownGood()) ?? {};
   if (mergedDigest !== undefined) expect(state.documents.read(mergedDigest)).toContain('maxPods: 50');
 };
 

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { previousConfigRecord } from '../src/agent/choose.js';
+import { previousConfigRecord } from '../src/agent/candidates.js';
 import { holdRecord } from '../src/agent/requests.js';
 import { defaultTrialLimits, trialRecord } from '../src/agent/trial/trial.js';
 import { nodes } from '../src/kube/resource-type.js';

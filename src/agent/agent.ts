@@ -17,7 +17,7 @@ import type { Clock } from '../clock.js';
 import { backoffMs } from '../kube/backoff.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
-import type { Choice, Records } from './choose.js';
+import type { Choice, ChooseOptions } from './choose.js';
 import type { CurrentRun, TakenBaseline } from './current-run.js';
 import { exitCode, type KubeletDriver } from './drivers/driver.js';
 import type { KubeletBoot } from './kubelet-boot.js';
@@ -27,11 +27,11 @@ import * as events from './report/events.js';
 import type { NodeReport } from './report/node-report.js';
 import { holdRecord, requestRecord, takeRequest } from './requests.js';
 import type { RunPart } from './run-part.js';
-import type { NodeState } from './state/node-state.js';
+import { type NodeState, sourceOf } from './state/node-state.js';
 import type { ApiSide } from './sync/api-side.js';
 import type { ChangePace } from './sync/change-pace.js';
 import type { SyncPass, SyncResult } from './sync/sync-loop.js';
-import { assign, checkpoint, isAnotherAssignment, recordsAfterAssign, sourceOf } from './transitions.js';
+import { assign, checkpoint, isAnotherAssignment, recordsAfterAssign } from './transitions.js';
 import { forgetFailures } from './trial/trial.js';
 import type { Detach, UnitFlow } from './unit-flow.js';
 
@@ -43,7 +43,7 @@ export interface FlowParts {
   /** Answers requests of analyses until the signal fires. */
   observe(signal: AbortSignal): Promise<void> | undefined;
   parts: readonly RunPart[];
-  choose(signal: AbortSignal, records: Records): Promise<Choice>;
+  choose(signal: AbortSignal, options: ChooseOptions): Promise<Choice>;
   boot: KubeletBoot;
   current: CurrentRun;
   lastKnownGood: LastKnownGood;

@@ -6,7 +6,7 @@ import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
 import { Agent } from './agent.js';
-import { type Choice, choose, chooseOrWait, type KubeletCommandLine, type Records } from './choose.js';
+import { type Choice, type ChooseOptions, choose, type KubeletCommandLine } from './choose.js';
 import { CurrentRun } from './current-run.js';
 import type { Documents } from './documents.js';
 import type { KubeletDriver } from './drivers/driver.js';
@@ -103,10 +103,10 @@ export function createAgent(options: AgentOptions): Agent {
   const node = { state, driver, clock, log };
   const validator = trustFile ? withSignatures(options.validator, { ...node, trustFile }) : options.validator;
   const choosing = { ...node, documents, validator, commandLine, hostFiles };
-  const chooseNow = (signal: AbortSignal, records?: Records) => choose(choosing, signal, records);
+  const chooseNow = (signal: AbortSignal, how?: ChooseOptions) => choose(choosing, signal, how);
   const current = new CurrentRun({
-    choose: (signal, from) => chooseOrWait(choosing, signal, from),
     ...node,
+    choose: chooseNow,
     hostFiles,
     view,
     onMoved(run) {

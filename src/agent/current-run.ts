@@ -2,18 +2,19 @@
  * The kubelet process that runs now, and the only place that restarts it to switch configs. A restart only stops the process: when it
  * has exited, the agent's loop starts the next one, with the config chosen here unless the records have changed in the meantime.
  */
+import { aborted } from '../aborted.js';
 import { formatRef } from '../api/config-ref.js';
 import { type Clock, withinMs } from '../clock.js';
 import type { Log } from '../log.js';
-import type { Choice, Records } from './choose.js';
+import type { Choice, ChooseOptions } from './choose.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
 import type { KubeletRun } from './kubelet-run.js';
 import { type Baseline, type NodeView, takeBaseline } from './trial/health.js';
 
 export interface CurrentRunOptions {
-  /** The config to run now, from disk. Undefined: aborted. */
-  choose(signal: AbortSignal, from: Pick<Records, 'rollbackFrom'>): Promise<Choice | undefined>;
+  /** The config to run now, from disk. */
+  choose(signal: AbortSignal, options: ChooseOptions): Promise<Choice>;
   driver: KubeletDriver;
   hostFiles: HostFiles;
   /** Undefined until there is a kubeconfig. */
@@ -43,6 +44,7 @@ export interface Prepared {
 export type Applied = { kind: 'restarts' } | { kind: 'runs' } | { kind: 'waits'; ms: number };
 
 const stoppingTimeoutMs = 2000;
+const chooseAgainMs = 5000;
 
 export class CurrentRun {
   readonly #options: CurrentRunOptions;
@@ -157,8 +159,24 @@ export class CurrentRun {
     await this.applyChoice();
   }
 
-  #chooseNow(signal: AbortSignal): Promise<Choice | undefined> {
-    return this.#options.choose(signal, { rollbackFrom: this.#rollbackFrom });
+  /** Waits where no config can be chosen, as while the kubelet's binary is being replaced. Undefined: aborted. */
+  async #chooseNow(signal: AbortSignal): Promise<Choice | undefined> {
+    const { choose, clock, log } = this.#options;
+    while (!signal.aborted) {
+      const chosen = new AbortController();
+      // A stop does not wait for a kubelet probe.
+      const stopped = aborted(AbortSignal.any([signal, chosen.signal])).then(() => undefined);
+      try {
+        return await Promise.race([choose(signal, { rollbackFrom: this.#rollbackFrom }), stopped]);
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        log.error('no kubelet can be started', { error });
+        await clock.sleep(chooseAgainMs, signal).catch(() => {});
+      } finally {
+        chosen.abort();
+      }
+    }
+    return undefined;
   }
 
   /** Stops the kubelet for `chosen`. Does not if a change in the meantime makes the running config the right one again. */

@@ -5,7 +5,7 @@
 import { aborted } from '../aborted.js';
 import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
-import { failuresOf, isOutdated } from './choose.js';
+import { failuresOf } from './choose.js';
 import type { CurrentRun } from './current-run.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import type { HostFiles } from './host-files.js';
@@ -13,7 +13,7 @@ import type { KubeletRun } from './kubelet-run.js';
 import type { RunPart } from './run-part.js';
 import type { NodeState } from './state/node-state.js';
 import { retry } from './transitions.js';
-import { retriesOnce } from './trial/retry.js';
+import { isOutdated, retriesOnce } from './trial/retry.js';
 import { forgetFailures, type TrialLimits } from './trial/trial.js';
 
 export interface FailureRetryOptions {

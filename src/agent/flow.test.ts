@@ -4,7 +4,7 @@ import { behaviours, createFlowRig, type FlowRig, sourceNamed } from '../../test
 import type { ExactRef } from '../api/config-ref.js';
 import type { KubeObject } from '../api/object.js';
 import { configMaps } from '../kube/resource-type.js';
-import { previousConfigRecord } from './choose.js';
+import { previousConfigRecord } from './candidates.js';
 import { stateFilesRecord } from './owed.js';
 import { configOk } from './report/report.js';
 import { trialRecord } from './trial/trial.js';

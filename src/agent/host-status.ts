@@ -5,7 +5,7 @@ import { betaError } from '../api/upstream-words.js';
 import type { Files } from '../atomic-file.js';
 import { type Clock, rfc3339 } from '../clock.js';
 import { lockHolder, type Processes } from '../process-lock.js';
-import { previousConfigRecord } from './choose.js';
+import { previousConfigRecord } from './candidates.js';
 import { childRecord } from './drivers/child.js';
 import type { Notice } from './drivers/driver.js';
 import { kubeletRecord } from './drivers/kubelet-version.js';

@@ -24,8 +24,7 @@ import type { NodeReport } from './report/node-report.js';
 import type { ReportFields } from './report/reporter.js';
 import type { RunPart } from './run-part.js';
 import { defineRecord } from './state/json-record.js';
-import type { NodeState } from './state/node-state.js';
-import { sourceOf } from './transitions.js';
+import { type NodeState, sourceOf } from './state/node-state.js';
 import type { NodeView } from './trial/health.js';
 
 export interface OwedRecord {

@@ -7,8 +7,8 @@ import { isObject } from '../json.js';
 import type { Log } from '../log.js';
 import { unsignedRecord } from './signing-record.js';
 import { defineRecord } from './state/json-record.js';
-import type { NodeState } from './state/node-state.js';
-import { assign, sourceOf } from './transitions.js';
+import { type NodeState, sourceOf } from './state/node-state.js';
+import { assign } from './transitions.js';
 import { forgetFailures } from './trial/trial.js';
 
 /** A held node follows no new assignment until it is released; the running config stays, and a rollback still happens. */

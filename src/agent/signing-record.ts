@@ -8,7 +8,7 @@ import { signaturesAnnotation, statementAnnotation } from '../api/signing.js';
 import type { AcceptedBytes, SignedParts } from '../config/signing/decide.js';
 import { contentDigest, countedOf, sha256 } from '../config/signing/statement.js';
 import { isObject } from '../json.js';
-import { previousConfigRecord } from './choose.js';
+import { previousConfigRecord } from './candidates.js';
 import type { Checkpoint } from './state/checkpoints.js';
 import { defineRecord } from './state/json-record.js';
 import type { NodeState } from './state/node-state.js';

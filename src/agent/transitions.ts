@@ -5,18 +5,12 @@
 import { ConfigError } from '../api/config-error.js';
 import { type ExactRef, sameConfig } from '../api/config-ref.js';
 import type { Log } from '../log.js';
-import {
-  type Choice,
-  type FailedBefore,
-  hasBytesOfLastKnownGood,
-  previousConfigRecord,
-  type Records,
-  recordsOf,
-} from './choose.js';
+import { previousConfigRecord, type Records, recordsOf } from './candidates.js';
+import { type Choice, type FailedBefore, hasBytesOfLastKnownGood } from './choose.js';
 import { recentDocuments } from './documents.js';
 import { childRecord } from './drivers/child.js';
 import { raiseFloor, signingRecord } from './signing-record.js';
-import type { NodeState, Recorded } from './state/node-state.js';
+import { type NodeState, sourceOf } from './state/node-state.js';
 import type { Resolved } from './sync/config-map.js';
 import {
   type Environment,
@@ -141,9 +135,4 @@ export function garbageCollect(state: NodeState, log: Log, arriving: ExactRef | 
   } catch (cause) {
     log.warn('old checkpoints not deleted', { cause });
   }
-}
-
-/** Undefined for an unreadable record. */
-export function sourceOf(recorded: Recorded): ExactRef | undefined {
-  return 'source' in recorded ? recorded.source : undefined;
 }

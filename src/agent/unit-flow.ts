@@ -16,7 +16,7 @@ import { causesOf } from '../error-causes.js';
 import { isObject } from '../json.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
-import { type Choice, type Records, recordsOf } from './choose.js';
+import type { Choice, ChooseOptions } from './choose.js';
 import type { CurrentRun } from './current-run.js';
 import type { Documents } from './documents.js';
 import type { KubeletDriver, KubeletUnit, Notice, StartedConfig } from './drivers/driver.js';
@@ -39,7 +39,7 @@ export interface UnitFlowOptions {
   clock: Clock;
   random: Random;
   log: Log;
-  choose(signal: AbortSignal, records?: Records): Promise<Choice>;
+  choose(signal: AbortSignal, options?: ChooseOptions): Promise<Choice>;
   report: NodeReport;
   current: Pick<CurrentRun, 'restart'>;
 }
@@ -133,7 +133,7 @@ export class UnitFlow implements RunPart {
       this.#stale = undefined;
       return undefined;
     }
-    const before = await choose(signal, { ...recordsOf(state), assigned: { source: running!.source } });
+    const before = await choose(signal, { assigned: { source: running!.source } });
     if (!sameConfig(before.source, running!.source, 'document')) return undefined;
     if (staged?.digest !== choice.document.digest || staged.bootId === driver.bootId()) await this.#stage(choice);
     else {

@@ -17,7 +17,7 @@ import type { ExactRef } from '../../api/config-ref.js';
 import { realFiles } from '../../atomic-file.js';
 import { silentLog } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
-import { previousConfigRecord } from '../choose.js';
+import { previousConfigRecord } from '../candidates.js';
 import { childRecord } from '../drivers/child.js';
 import { kubeletRecord } from '../drivers/kubelet-version.js';
 import { reportRecord } from '../report/reporter.js';

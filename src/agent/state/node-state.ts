@@ -14,6 +14,15 @@ import { JsonRecord, type RecordType } from './json-record.js';
 /** A record names a source, or local, or is unreadable: then boot reports it and continues with the next candidate. */
 export type Recorded = { source: ExactRef | undefined } | { broken: Error };
 
+/** Undefined for local, and for an unreadable record. */
+export function sourceOf(recorded: Recorded): ExactRef | undefined {
+  return 'source' in recorded ? recorded.source : undefined;
+}
+
+export function isLocal(recorded: Recorded): boolean {
+  return 'source' in recorded && recorded.source === undefined;
+}
+
 export class NodeState {
   readonly checkpoints: Checkpoints;
   readonly documents: DocumentFiles;
@@ -98,8 +107,7 @@ export class NodeState {
     const recorded = [this.assigned(), this.lastKnownGood()];
     // An unreadable record may name any checkpoint: nothing is deleted.
     if (recorded.some((record) => 'broken' in record)) return;
-    const named = recorded.map((record) => ('source' in record ? record.source : undefined));
-    const sources = [...named, ...inUse.sources].filter((source) => source !== undefined);
+    const sources = [...recorded.map(sourceOf), ...inUse.sources].filter((source) => source !== undefined);
     this.checkpoints.garbageCollect(sources);
     const digests = sources.flatMap(({ mergedDigest }) => mergedDigest ?? []);
     const documents = new Set([...inUse.documents, ...digests.map((digest) => this.documents.pathOf(digest))]);

@@ -5,6 +5,7 @@
  *      ├───── a file that it names changed, and some time passed ───► tried again
  *      └───── it was last known good, and its fallback is healthy ──► started once more; if it crashes, it stays failed
  */
+import type { Clock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
 import type { KubeletDriver } from '../drivers/driver.js';
 import type { HostFiles } from '../host-files.js';
@@ -46,10 +47,27 @@ export function retriesOnce({ reason, retryOnce }: Failure, fallback: { tookLong
   return retryOnce === true && (reason === 'CrashLoop' || fallback.tookLong);
 }
 
-export function environmentOf(
-  { driver, hostFiles }: { driver: Pick<KubeletDriver, 'fingerprint'>; hostFiles: Pick<HostFiles, 'contentOf'> },
-  paths: string[],
-): Environment {
+interface Host {
+  driver: Pick<KubeletDriver, 'fingerprint'>;
+  hostFiles: Pick<HostFiles, 'contentOf'>;
+  clock: Pick<Clock, 'now'>;
+}
+
+/** True if an input of the result has changed since: the config may be tried again. */
+export function isOutdated(host: Host, failure: Failure): boolean {
+  return mayRetry(failure, environmentNow(host, failure), host.clock.now());
+}
+
+/** The failure once more: the changed input did not help, and it is retried only after another change. */
+export function failedAgain(host: Host, failure: Failure): Failure {
+  const at = new Date(host.clock.now()).toISOString();
+  return { ...failure, at, failures: (failure.failures ?? 1) + 1, environment: environmentNow(host, failure) };
+}
+
+const environmentNow = (host: Host, { environment }: Failure): Environment =>
+  environmentOf(host, Object.keys(environment?.files ?? {}));
+
+export function environmentOf({ driver, hostFiles }: Pick<Host, 'driver' | 'hostFiles'>, paths: string[]): Environment {
   const files = Object.fromEntries(paths.map((path) => [path, hostFiles.contentOf(path)]));
   return { binary: driver.fingerprint(), files };
 }

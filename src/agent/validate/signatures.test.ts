@@ -11,7 +11,7 @@ import { decideSignature } from '../../config/signing/decide.js';
 import { parseTrust } from '../../config/signing/trust.js';
 import { silentLog } from '../../log.js';
 import { systemProcesses } from '../../proc.js';
-import { choose, type Records, recordsOf } from '../choose.js';
+import { type ChooseOptions, choose } from '../choose.js';
 import { handleRequest } from '../requests.js';
 import { acceptedAs, digestsAt, signingRecord } from '../signing-record.js';
 import { openDirectory } from '../state/directory.js';
@@ -62,7 +62,7 @@ function newHost() {
       realFiles.remove(join(root, 'dir/meta/lock'));
       state = open();
     },
-    async choose(records: Records = recordsOf(state)) {
+    async choose(records: ChooseOptions = {}) {
       const parts = {
         state,
         documents: testDocuments(state),
@@ -86,7 +86,7 @@ function newHost() {
       const resolved = resolvedOf(parts, at);
       try {
         checkpoint(state, resolved);
-        const records = { ...recordsOf(state), assigned: { source: resolved.source }, isArriving: true };
+        const records = { assigned: { source: resolved.source }, isArriving: true };
         const found = await host.choose(records);
         assign(state, resolved.source, undefined);
         return found;

@@ -7,8 +7,7 @@ import { hostLayout, lockPath } from '../../agent/drivers/systemd/host-layout.js
 import { type HostStatus, readHostStatus } from '../../agent/host-status.js';
 import { reportRecord } from '../../agent/report/reporter.js';
 import { handleRequest, type Request, requestRecord } from '../../agent/requests.js';
-import { NodeState } from '../../agent/state/node-state.js';
-import { sourceOf } from '../../agent/transitions.js';
+import { NodeState, sourceOf } from '../../agent/state/node-state.js';
 import { type ExactRef, isExactRef, sameConfig } from '../../api/config-ref.js';
 import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
