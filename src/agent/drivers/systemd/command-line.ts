@@ -23,6 +23,11 @@ import {
 
 const commandTimeoutMs = 10_000;
 
+/** The first word of a process that systemd has started for the unit and that is not yet the kubelet: nothing signals when it is. */
+const ofSystemd = /^\(.*\)$|(^|\/)(init|systemd|systemd-executor)$/;
+const mostLooks = 100;
+const lookEveryMs = 100;
+
 export class ByCommandLine implements Delivery {
   readonly #options: UnitHostOptions;
   readonly #layout: HostLayout;
@@ -61,15 +66,26 @@ export class ByCommandLine implements Delivery {
     if (mainPid === 0) return undefined;
     const process = `${mainPid} ${invocationId}`;
     if (this.#running?.process !== process) {
-      const { code, stdout } = await this.#options.run(['/bin/cat', `/proc/${mainPid}/cmdline`], commandTimeoutMs);
-      const words = stdout.split('\0').slice(0, -1);
-      // It has just exited, or is still systemd's own before it becomes the kubelet.
-      if (code !== 0 || words.length === 0) return undefined;
+      const words = await this.#kubeletWords(mainPid);
+      if (words === undefined) return undefined;
       this.#running = { process, words };
     }
     const { words } = this.#running;
     this.hasConfigDir = words.some((word) => word === '--config-dir' || word.startsWith('--config-dir='));
     return configIn(this.#layout, words);
+  }
+
+  /** Undefined for a process that has just exited, or does not become the kubelet. */
+  async #kubeletWords(pid: number): Promise<string[] | undefined> {
+    const { run, clock } = this.#options;
+    for (let looks = 1; looks <= mostLooks; looks++) {
+      const { code, stdout } = await run(['/bin/cat', `/proc/${pid}/cmdline`], commandTimeoutMs);
+      const words = stdout.split('\0').slice(0, -1);
+      if (code !== 0 || words.length === 0) return undefined;
+      if (!ofSystemd.test(words[0]!)) return words;
+      await clock.sleep(lookEveryMs);
+    }
+    return undefined;
   }
 
   writeTrial(base: BaseCommand, config: string, { isNow }: TrialOptions): void {

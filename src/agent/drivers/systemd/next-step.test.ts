@@ -61,6 +61,12 @@ describe('the next step', () => {
     ['a trial that crashed is awaited', view({ running: undefined, own: trialOverGood }, crashed), 'new', 'wait'],
     ['but not one of another config', view({ running: undefined, own: trialOverGood }, crashed), 'newer', 'switch'],
     ['a kubelet that has not been restarted yet is', view({ own: trialOverGood }), 'new', 'restart'],
+    [
+      'a process that is not the kubelet yet is awaited',
+      view({ running: undefined, own: trialOverGood }),
+      'new',
+      'wait',
+    ],
     ['not while that is under way', view({ own: trialOverGood }, { hasJob: true }), 'new', 'wait'],
     [
       'a unit that failed for good is started',

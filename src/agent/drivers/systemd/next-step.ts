@@ -51,8 +51,11 @@ export function nextStep(view: HostView, wanted: string): Step {
   if (own.trial !== undefined && own.trial.config !== wanted && keptConfig(view) === wanted)
     return { kind: 'roll back' };
   if (nextConfig(view) !== wanted || isStale(view)) return { kind: 'switch' };
-  // systemd starts it in a moment.
-  const isStarting = unit.hasJob || (unit.activeState === 'activating' && unit.mainPid === 0);
+  // systemd starts it in a moment, or its process exits or is not the kubelet yet.
+  const isStarting =
+    unit.hasJob ||
+    (unit.activeState === 'activating' && unit.mainPid === 0) ||
+    (unit.mainPid !== 0 && running === undefined);
   return { kind: isStarting ? 'wait' : 'restart' };
 }
 
