@@ -136,7 +136,7 @@ export class VmNode {
       if (answer === false) seen = JSON.stringify(await this.status().catch(String), null, 1);
       return answer;
     };
-    return this.machine.until(what, asked, () => `${seen}\n${this.machine.console}`);
+    return this.machine.until(what, asked, { seen: () => `${seen}\n${this.machine.console}` });
   }
 
   untilLastKnownGood(maxPods: number): Promise<unknown> {
@@ -177,6 +177,8 @@ systemctl start containerd relet-agent
 
 /** Resets the machine, as a power cut would, a while after the first event that matches. The console shows which one that was. */
 const cutScript = `#!/bin/bash
+dirs="/var/lib/relet /run/relet /run/systemd/system/kubelet.service.d /etc/systemd/system/kubelet.service.d"
+mkdir -p $dirs && chmod 700 /var/lib/relet /run/relet
 {
   journalctl -f -n 0 -o cat &
   inotifywait -m -r -e create,close_write,moved_to,delete --format '%e %w%f' \\

@@ -12,16 +12,23 @@ import { slowMs } from './virtual-machine.js';
 const cuts = Number(process.env.VM_POWER_CUTS ?? 4);
 const seed = process.env.VM_SEED ?? '1';
 
-type Change = 'a config that runs' | 'a config that crashes' | 'back to local';
+type Change = 'attach' | 'a config that runs' | 'a config that crashes' | 'back to local';
 type Point = [change: Change, point: string, event: string];
 
 /** Events are those of inotifywait, and lines of the journal. */
 const points: Point[] = [
+  ['attach', 'lock of the agent: made', 'CREATE /run/relet/agent.sock'],
+  ['attach', 'records: directory made', 'CREATE,ISDIR /var/lib/relet/meta'],
+  ['attach', 'script of the host: written', 'CLOSE_WRITE,CLOSE /var/lib/relet/tmp_host.sh'],
+  ['attach', 'script of the host: renamed', 'MOVED_TO /var/lib/relet/host.sh'],
+  ['attach', 'unit of the rollback in /run: renamed', 'MOVED_TO /run/systemd/system/relet-rollback@'],
+  ['attach', 'unit of the fallback in /etc: renamed', 'MOVED_TO /etc/systemd/system/relet-fallback'],
   ['a config that runs', 'checkpoint: directory renamed', 'MOVED_TO,ISDIR /var/lib/relet/checkpoints/'],
   ['a config that runs', 'record assigned: written', 'CLOSE_WRITE,CLOSE /var/lib/relet/meta/tmp_assigned'],
   ['a config that runs', 'record assigned: renamed', 'MOVED_TO /var/lib/relet/meta/assigned'],
   ['a config that runs', 'config for the unit: directory made', 'CREATE,ISDIR /var/lib/relet/configs/'],
   ['a config that runs', 'record unit: renamed', 'MOVED_TO /var/lib/relet/meta/unit'],
+  ['a config that runs', 'deadline in /run: renamed', 'MOVED_TO /run/systemd/system/relet-deadline.timer'],
   [
     'a config that runs',
     'trial drop-in in /run: renamed',
@@ -29,7 +36,9 @@ const points: Point[] = [
   ],
   ['a config that runs', 'daemon-reload: begun', '^Reload(ing)? requested'],
   ['a config that runs', 'restart: kubelet stops', '^Stopping kubelet.service'],
+  ['a config that runs', 'limits of the host: noted', 'MOVED_TO /run/relet/limits'],
   ['a config that runs', 'restart: kubelet started', '^Started kubelet.service'],
+  ['a config that runs', 'deadline in /run: removed', 'DELETE /run/systemd/system/relet-deadline.timer'],
   ['a config that runs', 'healthy: mark confirmed', 'MOVED_TO /run/relet/confirmed'],
   ['a config that runs', 'record last-known-good: written', 'CLOSE_WRITE,CLOSE /var/lib/relet/meta/tmp_last-known'],
   ['a config that runs', 'record last-known-good: renamed', 'MOVED_TO /var/lib/relet/meta/last-known-good'],
@@ -78,7 +87,8 @@ describeInMachines(`power cuts, seed ${seed}`, (created) => {
     const failures: string[] = [];
     for (let count = 1; count <= cuts; count++) {
       const { point, delayMs } = draw.next().value!;
-      if (kept === local) kept = await keep(node, 20);
+      if (point[0] === 'attach') kept = await detach(node);
+      else if (kept === local) kept = await keep(node, 20);
       const next = point[0] === 'back to local' ? local : 20 + count;
       const row = (words: string[]) => `| ${[count, ...point.slice(0, 2), `${delayMs} ms`, ...words].join(' | ')} |`;
       try {
@@ -101,6 +111,7 @@ describeInMachines(`power cuts, seed ${seed}`, (created) => {
 /** The node runs the config with which this ends, and the status is true. */
 async function untilEnded(node: VmNode, change: Change, ends: number): Promise<void> {
   const reasons = {
+    attach: 'ConfigActive',
     'a config that runs': 'ConfigActive',
     'a config that crashes': 'CrashLoop',
     'back to local': 'LocalConfigActive',
@@ -117,6 +128,14 @@ async function keep(node: VmNode, maxPods: number): Promise<number> {
   return maxPods;
 }
 
+/** As on a host that relet has never been on. */
+async function detach(node: VmNode): Promise<number> {
+  await assignTo(node.admin, name, undefined);
+  await node.untilRuns(local);
+  await node.machine.sh('systemctl stop relet-agent && relet detach --host && rm -rf /var/lib/relet /run/relet');
+  return local;
+}
+
 /** Returns maxPods of the first kubelet after the cut. */
 async function cut(node: VmNode, [change, , event]: Point, how: { next: number; delayMs: number }): Promise<number> {
   const { machine } = node;
@@ -126,6 +145,7 @@ async function cut(node: VmNode, [change, , event]: Point, how: { next: number; 
   );
   if (how.next === local) await assignTo(node.admin, name, undefined);
   else await node.force(how.next, ...(change === 'a config that crashes' ? [crash] : []));
+  if (change === 'attach') await machine.sh('systemctl start --no-block relet-agent');
   await machine.untilBooted(before);
   // A kubelet logs its config when it starts.
   const log = `journalctl -q -b -u kubelet -o cat | sed -n 's/^\\s*maxPods: //p' | head -n 1`;

@@ -8,10 +8,11 @@ const trial = '/run/systemd/system/kubelet.service.d/zz-relet-90-trial.conf';
 /** The kubelet exits with it some seconds after its start. */
 const crashes = 'evictionHard: {memory.available: bogus}';
 
-/** Stops the next process of the kubelet as soon as it runs, so that it does not answer. */
+/** Stops the next process of the kubelet as soon as it runs, so that it does not answer. Before that it is a process of systemd. */
 const hangNext = `cat >/run/hang <<'END'
 old=$(systemctl show --value -p MainPID kubelet)
 while pid=$(systemctl show --value -p MainPID kubelet); [ $pid = 0 ] || [ $pid = $old ]; do sleep 0.1; done
+until [ "$(readlink /proc/$pid/exe)" = /usr/bin/kubelet ]; do sleep 0.1; done
 kill -STOP $pid
 END
 systemd-run --quiet --unit=hang sh /run/hang`;
@@ -71,7 +72,9 @@ describeInMachines('attached mode', (created) => {
     await node.force(51, crashes);
     await node.untilReason('CrashLoop');
     await node.untilRuns(110);
-    expect((await conditionOf(node, 'ConfigOK'))?.message).toContain('bogus');
+    const { cause, kubeletLog } = await node.status();
+    expect(cause).toContain('quantities must match');
+    expect(kubeletLog?.join('\n')).toContain('quantities must match');
   });
 
   test('a kubelet that hangs with a config is rolled back by the agent', async () => {

@@ -24,6 +24,7 @@ export const images: readonly string[] = existsSync(imagesDir)
 
 /** Limit of a wait: an emulated machine beside other work is slow. */
 export const slowMs = 600_000;
+const bootLimitMs = { kvm: 120_000, tcg: slowMs };
 
 function accelerator(): 'kvm' | 'tcg' {
   const given = process.env.VM_ACCEL;
@@ -66,7 +67,7 @@ export class VirtualMachine {
       ...['-append', append],
       ...[
         '-drive',
-        `file=${disk},if=virtio,cache=unsafe`,
+        `file=${disk},if=virtio,cache=unsafe,detect-zeroes=on`,
         '-drive',
         `file=${toolsDisk},if=virtio,format=raw,readonly=on`,
       ],
@@ -79,7 +80,11 @@ export class VirtualMachine {
   /** `tools`: a directory that the machine sees, read-only, at /mnt. */
   static async boot(image: string, options: { tools: string; kernel?: string }): Promise<VirtualMachine> {
     const machine = new VirtualMachine(image, await freePort(), options);
-    await machine.untilUp();
+    await machine.untilUp().catch(async (error) => {
+      await machine.close();
+      if (accelerator() === 'tcg') throw error;
+      throw new Error('the machine does not come up with KVM: set VM_ACCEL=tcg', { cause: error });
+    });
     await machine.sh('mount -o ro /dev/vdb /mnt');
     return machine;
   }
@@ -89,17 +94,23 @@ export class VirtualMachine {
   }
 
   untilUp(): Promise<unknown> {
-    return this.until('the machine is up', async () => {
+    const limitMs = bootLimitMs[accelerator()];
+    const isUp = async () => {
       // A machine that goes down answers too, as stopping.
-      const { stdout } = await this.run('systemctl is-system-running');
+      const { stdout } = await this.run('systemctl is-system-running', { timeoutMs: limitMs });
       return /^(running|degraded)/.test(stdout);
-    });
+    };
+    return this.until('the machine is up', isUp, { limitMs });
   }
 
-  until<T>(what: string, ask: () => T | false | Promise<T | false>, seen = () => this.console): Promise<T> {
+  until<T>(
+    what: string,
+    ask: () => T | false | Promise<T | false>,
+    { seen = () => this.console, limitMs = slowMs } = {},
+  ): Promise<T> {
     const hopeless = () =>
       this.#qemu.exit !== undefined && `QEMU exited: ${readFileSync(join(this.#dir, 'qemu.log'), 'utf8')}`;
-    return eventually(what, ask, { hopeless, seen, limitMs: slowMs });
+    return eventually(what, ask, { hopeless, seen, limitMs });
   }
 
   /** Runs a line of shell inside. */
