@@ -80,8 +80,10 @@ export class AttachedUnit implements KubeletUnit {
         const digest = this.store(config);
         // The next start is a trial of something else: what the kubelet runs is kept when that is over.
         if (isStaged(view, this.#present())) return;
-        await host.keep(view, digest);
+        host.prepareKeep(view, digest);
+        // Before the trial is removed: an agent that ends in between does not report that others removed it.
         this.#put(digest === local ? {} : { good: digest });
+        await host.keep(view, digest);
         this.#notKept = undefined;
       } catch (error) {
         log.error('cannot keep config for the next boot', { error });
@@ -224,7 +226,8 @@ export class AttachedUnit implements KubeletUnit {
   #forgetRolledBack(): void {
     const { own } = this.#options;
     const { trial, good } = this.#record;
-    const isRolledBack = trial !== undefined && own.mark('rolled-back')?.split(' ')[0] === trial;
+    // Each trial removes the mark. An agent that ended in between has recorded the trial before this one.
+    const isRolledBack = trial !== undefined && own.mark('rolled-back') !== undefined;
     if (isRolledBack && own.dropIn('trial') === undefined) this.#put({ good });
     const limits = own.mark('limits-after') ?? '';
     if (limits !== this.#limits && limits !== '')

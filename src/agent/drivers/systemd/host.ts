@@ -9,7 +9,7 @@ import type { Delivery, UnitHostOptions } from './delivery.js';
 import { type HostLayout, unitNames } from './host-layout.js';
 import { type HostView, keptConfig, nextConfig } from './next-step.js';
 import { isNoSuchUnit } from './systemd.js';
-import { local } from './unit-text.js';
+import { type BaseCommand, local } from './unit-text.js';
 
 export class UnitHost {
   readonly #options: UnitHostOptions;
@@ -46,7 +46,7 @@ export class UnitHost {
   async installTrial(view: HostView, config: string, { isNow }: { isNow: boolean }): Promise<void> {
     const { own, log } = this.#options;
     const fresh = view.unit.needDaemonReload ? await this.#reloaded() : view;
-    const base = fresh.base ?? fail('the unit is masked');
+    const base = baseOf(fresh);
     await this.#stopTimer();
     own.writeScript();
     own.writeTool();
@@ -90,14 +90,16 @@ export class UnitHost {
     await systemd.startNow(unitNames.rollback);
   }
 
-  /** Makes every boot start the config. Throws if /etc cannot be written. */
+  /** Writes what keep() makes effective. Throws if /etc cannot be written. */
+  prepareKeep(view: HostView, config: string): void {
+    if (!isKept(view, config) && config !== local) this.#delivery.writeGood(baseOf(view), config);
+  }
+
+  /** Makes every boot start the config, after prepareKeep(). Throws if /etc cannot be written. */
   async keep(view: HostView, config: string): Promise<void> {
     const { own, log } = this.#options;
-    const { trial, fallback, good } = view.own;
-    const base = view.base ?? fail('the unit is masked');
-    const isKept = config === local ? good === undefined : good?.config === config && good.base === base.digest;
-    if (isKept && trial === undefined && fallback === undefined) return;
-    if (config !== local) this.#delivery.writeGood(base, config);
+    const { trial, fallback } = view.own;
+    if (isKept(view, config) && trial === undefined && fallback === undefined) return;
     await this.disarm();
     for (const kind of ['trial', 'fallback'] as const) own.removeDropIn(kind);
     if (config === local) this.#delivery.removeGood();
@@ -147,6 +149,13 @@ export class UnitHost {
   }
 }
 
-function fail(why: string): never {
-  throw new Error(why);
+function baseOf({ base }: HostView): BaseCommand {
+  if (base === undefined) throw new Error('the unit is masked');
+  return base;
+}
+
+function isKept(view: HostView, config: string): boolean {
+  const { good } = view.own;
+  const base = baseOf(view);
+  return config === local ? good === undefined : good?.config === config && good.base === base.digest;
 }
