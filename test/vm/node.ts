@@ -71,6 +71,7 @@ export class VmNode {
     await point(this.admin, name, undefined);
     await this.machine.sh('/opt/vm/clean');
     await this.untilRuns(110);
+    await this.untilKept();
   }
 
   async status(): Promise<NonNullable<NodeConfig['status']>> {
@@ -139,11 +140,17 @@ export class VmNode {
     return this.machine.until(what, asked, { seen: () => `${seen}\n${this.machine.console}` });
   }
 
-  untilLastKnownGood(maxPods: number): Promise<unknown> {
-    return this.until(`last known good ${maxPods}`, async () => {
+  async untilLastKnownGood(maxPods: number): Promise<void> {
+    await this.until(`last known good ${maxPods}`, async () => {
       const { config } = await this.status();
       return config?.lastKnownGood?.configMap?.name === `pods-${maxPods}`;
     });
+    await this.untilKept();
+  }
+
+  /** No trial is left, and systemd has read what is kept. */
+  untilKept(): Promise<unknown> {
+    return this.until('kept for the next start', async () => (await this.machine.run('/opt/vm/kept')).code === 0);
   }
 
   async close(): Promise<void> {
@@ -162,6 +169,11 @@ printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3
 grep -q '200 OK' <&3
 pid=$(systemctl show --value -p MainPID kubelet)
 cat "$(tr '\\0' '\\n' </proc/$pid/cmdline | sed -n 's/^--config=//p' | tail -n 1)"
+`;
+
+const keptScript = `#!/bin/bash
+[ ! -e /run/systemd/system/kubelet.service.d/zz-relet-90-trial.conf ] &&
+  [ "$(systemctl show --value -p NeedDaemonReload kubelet)" = no ]
 `;
 
 /** Takes back what the tests change beside the config. */
@@ -221,6 +233,7 @@ function toolsOf(kubeconfig: string): string {
   mkdirSync(join(dir, 'etc/kubernetes/manifests'), { recursive: true });
   put('etc/kubernetes/kubelet.conf', kubeconfig, 0o600);
   put('opt/vm/runs', runsScript, 0o755);
+  put('opt/vm/kept', keptScript, 0o755);
   put('opt/vm/clean', cleanScript, 0o755);
   put('opt/vm/cut', cutScript, 0o755);
   return dir;

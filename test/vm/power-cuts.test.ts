@@ -34,7 +34,7 @@ const points: Point[] = [
     'trial drop-in in /run: renamed',
     'MOVED_TO /run/systemd/system/kubelet.service.d/zz-relet-90',
   ],
-  ['a config that runs', 'daemon-reload: begun', '^Reload(ing)? requested'],
+  ['a config that runs', 'daemon-reload: begun', '^Reloading\\.'],
   ['a config that runs', 'restart: kubelet stops', '^Stopping kubelet.service'],
   ['a config that runs', 'limits of the host: noted', 'MOVED_TO /run/relet/limits'],
   ['a config that runs', 'restart: kubelet started', '^Started kubelet.service'],
@@ -118,7 +118,8 @@ async function untilEnded(node: VmNode, change: Change, ends: number): Promise<v
   };
   await node.untilReason(reasons[change]);
   await node.untilRuns(ends);
-  if (ends !== local) await node.untilLastKnownGood(ends);
+  if (ends === local) await node.untilKept();
+  else await node.untilLastKnownGood(ends);
 }
 
 async function keep(node: VmNode, maxPods: number): Promise<number> {
