@@ -72,7 +72,7 @@ describeOnSystemd('relet agent', (machine) => {
     await node.machine.sh('mkdir -p /run/relet');
     const check = `systemd-run --quiet --wait --pipe ${inPod} ${mounts} ${relet.join(' ')} agent --check`;
     expect(await node.machine.sh(check)).toContain(
-      'plugin:   node-token, run on the host by systemd: it gave a credential',
+      'plugin:   node-token, run on the host by systemd: it gave the credential of system:node:node-a',
     );
     await node.startAs(`${inPod} ${mounts}`, '--trial-duration=1s');
     await node.assign('good');

@@ -55,6 +55,11 @@ test('a credential of another user is not used, and the error names both', async
   );
 });
 
+test('a credential whose user cannot be checked now is not used', async () => {
+  const unavailable: Answer = (_request, response) => answerStatus(response, 503, 'ServiceUnavailable', 'starting');
+  await expect(connect(unavailable)).rejects.toThrow('starting');
+});
+
 test.each<[string, Answer]>([
   ["the node's own", userIs('system:node:node-a')],
   [

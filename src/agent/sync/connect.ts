@@ -3,11 +3,11 @@
 import { X509Certificate } from 'node:crypto';
 import { nodeConfigs } from '../../api/node-config.js';
 import type { KubeObject } from '../../api/object.js';
-import { ApiError, isUnauthorized } from '../../api/status.js';
+import { isForbidden, isNotFound } from '../../api/status.js';
 import type { Clock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
 import { reviewSelf } from '../../kube/access-review.js';
-import { createClient, type KubeClient, serves } from '../../kube/client.js';
+import { type CallOptions, createClient, type KubeClient, serves } from '../../kube/client.js';
 import type { RunPlugin } from '../../kube/exec-plugin.js';
 import { type IdentitySource, waitForKubeconfig } from '../../kube/identity.js';
 import type { FileReader } from '../../kube/kubeconfig.js';
@@ -94,21 +94,11 @@ export class NodeConnection {
     };
   }
 
-  /**
-   * A program may give the credential of anybody, and everything that a node may do depends on its user. Throws if that is another
-   * than the node's; servers before 1.28 cannot be asked.
-   */
   async #checkUser(client: KubeClient, nodeName: string, signal: AbortSignal): Promise<void> {
-    const { log } = this.#options;
     try {
-      const { username } = await reviewSelf(client, { signal });
-      if (username !== `system:node:${nodeName}`)
-        throw new Error(
-          `the credential of the kubeconfig belongs to ${username || 'nobody'}, not to system:node:${nodeName}; set --node-name to the name of the Node if that is another`,
-        );
+      const isChecked = await checkUser(client, nodeName, { signal });
+      if (!isChecked) this.#options.log.info('cannot check user of the credential', { node: nodeName });
     } catch (error) {
-      if (error instanceof ApiError && !isUnauthorized(error))
-        return log.info('cannot check user of the credential', { node: nodeName, error });
       client.close();
       throw error;
     }
@@ -124,6 +114,26 @@ export class NodeConnection {
     const pem = (await this.#source?.().current())?.tls.cert;
     return pem === undefined ? undefined : new X509Certificate(pem);
   }
+}
+
+/** The credential of the kubeconfig is not that of the node. */
+export class WrongUser extends Error {}
+
+/**
+ * A program may give the credential of anybody, and everything that a node may do depends on its user. Throws a WrongUser if that is not
+ * the node. False where the server has no such review, as before 1.28, or does not allow it.
+ */
+export async function checkUser(client: KubeClient, nodeName: string, options: CallOptions): Promise<boolean> {
+  const { username } = await reviewSelf(client, options).catch((error: unknown) => {
+    if (isNotFound(error) || isForbidden(error)) return { username: undefined };
+    throw error;
+  });
+  if (username === undefined) return false;
+  if (username !== `system:node:${nodeName}`)
+    throw new WrongUser(
+      `the credential of the kubeconfig belongs to ${username || 'nobody'}, not to system:node:${nodeName}; set --node-name to the name of the Node if that is another`,
+    );
+  return true;
 }
 
 /** The name in the certificate comes first: the API server accepts no other. */

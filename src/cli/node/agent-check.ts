@@ -7,15 +7,18 @@ import type { AgentLock } from '../../agent/drivers/systemd/agent-lock.js';
 import { createSystemdDriver } from '../../agent/drivers/systemd/driver.js';
 import { type HostOptions, persistentUnits, runtimeUnits } from '../../agent/drivers/systemd/host-layout.js';
 import type { Step } from '../../agent/drivers/systemd/next-step.js';
-import { nodeNameFrom } from '../../agent/sync/connect.js';
+import { checkUser, nodeNameFrom, WrongUser } from '../../agent/sync/connect.js';
+import { ApiError } from '../../api/status.js';
 import { systemClock } from '../../clock.js';
 import { readPlain } from '../../config/plain-document.js';
 import { withCauses } from '../../error-causes.js';
-import { kubeconfigSource } from '../../kube/identity.js';
+import { createClient } from '../../kube/client.js';
+import { type IdentitySource, kubeconfigSource } from '../../kube/identity.js';
 import { systemFileReader } from '../../kube/kubeconfig.js';
 import { quietly } from '../../proc.js';
+import { systemRandom } from '../../random.js';
 import { type AttachedKubelet, type AttachInput, findKubelet } from './attached-host.js';
-import { describeChoice, lookAt, prepareAgent, trialLimits } from './prepare-agent.js';
+import { describeChoice, lookAt, prepareAgent, trialLimits, userAgent } from './prepare-agent.js';
 
 /** No lock: a check only reads. */
 const noLock: AgentLock = { check() {}, release: async () => {} };
@@ -49,18 +52,14 @@ export async function checkAgent(input: AttachInput): Promise<number> {
       });
       const { lines, started, code } = await describeChoice(prepared);
       const step = stepText({ unit, embedding }, await driver.plan(started));
-      const { node, plugin, problems: unusable } = await credential(input, kubelet);
+      const { node, lines: ofPlugin, problems: unusable } = await credential(input, kubelet);
       const problems = [...writeProblems(), ...unusable];
       const about = [
         `unit:     ${unit}, ${kubelet.layout === 'a unit of its own' ? kubelet.layout : `as ${kubelet.layout} sets it up`}`,
         `agent:    ${host.inPod ? 'in a pod' : 'on the host'}, records in ${dir}${existsSync(dir) ? '' : ' (none yet)'}`,
         `node:     ${node}`,
         `cluster:  ${kubeconfig ?? 'none: the kubelet stands alone, and nothing can be assigned to it'}`,
-        ...(plugin === undefined
-          ? []
-          : [
-              `plugin:   ${plugin}, run ${host.inPod ? 'on the host by systemd' : 'as a child of the agent'}: it gave a credential`,
-            ]),
+        ...ofPlugin,
       ];
       const found = [...about, ...lines, `flags:    ${kubelet.args.join(' ')}`, `would:    ${step}`];
       return {
@@ -100,23 +99,53 @@ function writeProblems(): string[] {
   return places.filter(({ path }) => !isWritable(path)).map(({ path, why }) => `${path} cannot be written: ${why}`);
 }
 
+interface CheckedCredential {
+  node: string;
+  /** About the program that gave it. */
+  lines: string[];
+  problems: string[];
+}
+
 /** The name of the Node, and why the kubelet's credential cannot be used from here. */
 async function credential(
   { host, log }: AttachInput,
   { kubeconfig, nodeName }: AttachedKubelet,
-): Promise<{ node: string; plugin?: string | undefined; problems: string[] }> {
+): Promise<CheckedCredential> {
   const named = (subject?: string) => nodeNameFrom(subject, nodeName, hostname());
-  if (kubeconfig === undefined) return { node: named(), problems: [] };
+  if (kubeconfig === undefined) return { node: named(), lines: [], problems: [] };
   try {
     const common = { env: process.env, files: systemFileReader, clock: systemClock, runPlugin: host.runPlugin, log };
-    const identity = kubeconfigSource({ paths: [kubeconfig], mustExist: true, readYaml: readPlain, ...common })();
-    const { cert } = (await identity.current()).tls;
-    return {
-      node: named(cert && new X509Certificate(cert).subject),
-      plugin: identity.connection.user.exec?.command,
-      problems: [],
-    };
+    const source = kubeconfigSource({ paths: [kubeconfig], mustExist: true, readYaml: readPlain, ...common });
+    const { cert } = (await source().current()).tls;
+    const node = named(cert && new X509Certificate(cert).subject);
+    const plugin = source().connection.user.exec?.command;
+    return { node, ...(plugin === undefined ? { lines: [], problems: [] } : await checkPlugin(plugin, source, node)) };
   } catch (error) {
-    return { node: named(), problems: [`${kubeconfig}: ${withCauses(error)}`] };
+    return { node: named(), lines: [], problems: [`${kubeconfig}: ${withCauses(error)}`] };
+  }
+}
+
+const reviewTimeoutMs = 10_000;
+
+/** An API server that cannot be reached is not a problem of the host. */
+async function checkPlugin(
+  plugin: string,
+  source: IdentitySource,
+  node: string,
+): Promise<Omit<CheckedCredential, 'node'>> {
+  const ran = `plugin:   ${plugin}, run on the host by systemd: it gave`;
+  const client = createClient({ source, clock: systemClock, random: systemRandom, userAgent, env: process.env });
+  try {
+    const isChecked = await checkUser(client, node, { timeoutMs: reviewTimeoutMs });
+    const user = isChecked
+      ? `the credential of system:node:${node}`
+      : 'a credential; this server cannot be asked for its user';
+    return { lines: [`${ran} ${user}`], problems: [] };
+  } catch (error) {
+    const lines = [`${ran} a credential`];
+    if (error instanceof ApiError || error instanceof WrongUser) return { lines, problems: [withCauses(error)] };
+    return { lines: [`${ran} a credential; its user was not checked: ${withCauses(error)}`], problems: [] };
+  } finally {
+    client.close();
   }
 }

@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { takeAgentLock } from '../../agent/drivers/systemd/agent-lock.js';
 import { openSystemdDriver } from '../../agent/drivers/systemd/driver.js';
+import { removeLeftFiles } from '../../agent/drivers/systemd/host-command.js';
 import { type HostOptions, hostLayout, lockPath } from '../../agent/drivers/systemd/host-layout.js';
 import { OwnFiles } from '../../agent/drivers/systemd/own-files.js';
 import { connectSystemd } from '../../agent/drivers/systemd/systemd.js';
@@ -90,6 +91,7 @@ async function attachOnce(
       const { state } = directory;
       if (detach) handleRequest(state, { verb: 'detach' }, new Date());
       const { run, runPlugin } = host;
+      await removeLeftFiles({ systemd });
       const clock = systemClock;
       const trial = trialLimits(divided);
       const driver = await openSystemdDriver({

@@ -29,7 +29,7 @@ function find({ kubeconfig = `${dir}/kubeconfig`, config = `${dir}/config.json`,
     readText: async (path) => mounted.get(path),
   };
   const run: Host['run'] = async () => ({ code: 1, stdout: '', stderr: '' });
-  const host = { inPod: true, run, view, runPlugin: undefined };
+  const host = { inPod: true, run, view, runPlugin: async () => '' };
   return findKubelet({ unit: async () => unit } as unknown as Systemd, host, readAgentFlags([])!, { detach });
 }
 

@@ -39,16 +39,17 @@ export interface Host {
   inPod: boolean;
   view: HostView;
   run: RunCommand;
-  /** Runs the exec plugin of the kubelet's kubeconfig; undefined if a child of this process is as good. */
-  runPlugin: RunPlugin | undefined;
+  /** Runs the exec plugin of the kubelet's kubeconfig. */
+  runPlugin: RunPlugin;
 }
 
 export function thisHost(systemd: Systemd, unit: string, env: Record<string, string | undefined>): Host {
   const mountinfo = readFileSync('/proc/self/mountinfo', 'utf8');
-  if (!isInPod(env, mountinfo)) return { inPod: false, view: hostView, run: commandRunner(env), runPlugin: undefined };
   const parts = { systemd, random: systemRandom };
+  const runPlugin = hostPlugin({ ...parts, unit });
+  if (!isInPod(env, mountinfo)) return { inPod: false, view: hostView, run: commandRunner(env), runPlugin };
   const run = hostCommand(parts);
-  return { inPod: true, view: podView({ mountinfo, run }), run, runPlugin: hostPlugin({ ...parts, unit }) };
+  return { inPod: true, view: podView({ mountinfo, run }), run, runPlugin };
 }
 
 export interface AttachedKubelet extends UnitCommand {

@@ -46,6 +46,7 @@ import type { EarlySignals } from './early-signals.js';
 import { serveNodeMetrics } from './node-metrics.js';
 import { createSpareMemory } from './spare-memory.js';
 
+export const userAgent = `relet/${pkg.version} (node)`;
 const settleMs = 500;
 const crashDelayMs = 1000;
 
@@ -98,7 +99,7 @@ export function prepareAgent<D extends KubeletDriver>(input: AgentInput<D>): Pre
     kubeconfig: kubeconfig ? resolve(kubeconfig) : '',
     hostnameOverride: nodeName,
     hostname: hostname(),
-    userAgent: `relet/${pkg.version} (node)`,
+    userAgent,
     version: reportedVersion(),
     followed: () => state.record(followedRecord),
     runPlugin,

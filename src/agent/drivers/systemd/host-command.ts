@@ -2,7 +2,8 @@
  * Runs a program on the host for its output, from wherever the agent is: as a transient service that systemd starts, with its
  * output in files under /run/relet. A pod needs neither the host's processes nor its file system for that.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { parse } from 'node:path';
 import { makeDirectory } from '../../../make-directory.js';
 import type { Random } from '../../../random.js';
 import type { Output, RunCommand } from '../command.js';
@@ -35,12 +36,23 @@ export interface HostService {
   signal?: AbortSignal;
 }
 
+/** Removes what a process left that was killed while a command of it ran: the output may be a credential. */
+export async function removeLeftFiles({ systemd, root = '' }: Pick<HostCommandOptions, 'systemd' | 'root'>) {
+  for (const name of existsSync(root + directory) ? readdirSync(root + directory) : []) {
+    const { activeState } = await systemd.unit(serviceOf(parse(name).name));
+    // Another relet may wait for it, such as `relet agent --check`.
+    if (!activeState.endsWith('ing')) rmSync(`${root}${directory}/${name}`, { force: true });
+  }
+}
+
+const serviceOf = (id: string) => `relet-command-${id}.service`;
+
 export async function runOnHost(
   { systemd, random, root = '' }: HostCommandOptions,
   { command, timeoutMs, secrets, environmentFiles = [], properties = [], signal }: HostService,
 ): Promise<Output> {
   const id = random.uuid();
-  const name = `relet-command-${id}.service`;
+  const name = serviceOf(id);
   const files = { stdout: `${directory}/${id}.out`, stderr: `${directory}/${id}.err` };
   const secretFile = `${directory}/${id}.env`;
   makeDirectory(root + directory);
@@ -101,6 +113,8 @@ const exited = 1;
 async function exitCodeOf(systemd: Systemd, name: string, [program]: string[]): Promise<number | null> {
   const { result, execMainCode, execMainStatus } = await systemd.unit(name);
   if (result === 'exit-code' && execMainStatus === cannotExecute) throw new Error(`${program}: cannot be started`);
+  // Such as a missing EnvironmentFile=.
+  if (result === 'resources') throw new Error(`${program}: systemd could not start it (${result})`);
   return result !== 'timeout' && execMainCode === exited ? execMainStatus : null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Credentials from a program on the host: the exec plugin of the kubelet's kubeconfig, run by systemd as the kubelet would run it, for an
- * agent in a pod, which does not have the program. EKS, GKE and AKS give nodes their credentials like this.
+ * Credentials from a program on the host: the exec plugin of the kubelet's kubeconfig, run by systemd as the kubelet would run it. An
+ * agent in a pod does not have the program, and one on the host does not have its environment. EKS gives nodes their credentials like this.
  *
  *     Environment= and EnvironmentFile= of the kubelet's unit < exec.env < KUBERNETES_EXEC_INFO
  *
@@ -27,7 +27,7 @@ const mostShown = 300;
 export function hostPlugin({ unit, ...options }: HostPluginOptions): RunPlugin {
   return async ({ command, args, variables, timeoutMs }, signal) => {
     const { environment, environmentFiles, user } = await options.systemd.unit(unit);
-    const output = await runOnHost(options, {
+    const running = runOnHost(options, {
       // systemd looks for programs in a path of its own; the shell does in that of the unit.
       command: ['/bin/sh', '-c', 'exec "$0" "$@"', command, ...args],
       timeoutMs,
@@ -39,15 +39,26 @@ export function hostPlugin({ unit, ...options }: HostPluginOptions): RunPlugin {
       ],
       signal,
     });
+    const output = await running.catch((cause: Error) => {
+      signal.throwIfAborted();
+      throw new PluginFailure(`cannot be run with the environment of ${unit}: ${cause.message}`, { cause });
+    });
     signal.throwIfAborted();
-    if (output.code !== 0) throw failure(output, { unit, timeoutMs });
+    if (output.code !== 0) throw failure(output, { command, unit, timeoutMs });
     return output.stdout;
   };
 }
 
-function failure({ code, stderr }: Output, { unit, timeoutMs }: { unit: string; timeoutMs: number }): PluginFailure {
+interface Run {
+  command: string;
+  unit: string;
+  timeoutMs: number;
+}
+
+function failure({ code, stderr }: Output, { command, unit, timeoutMs }: Run): PluginFailure {
   if (code === null) return new PluginFailure(noAnswer(timeoutMs));
-  if (code === notFound) return new PluginFailure(`is not in the PATH of ${unit} on the host`, { isMissing: true });
+  const place = command.includes('/') ? 'on the host' : `in the PATH of ${unit} on the host`;
+  if (code === notFound) return new PluginFailure(`is not ${place}`, { isMissing: true });
   if (code === notExecutable) return new PluginFailure('cannot be executed on the host');
   const last = stderr.trim().split('\n').at(-1);
   return new PluginFailure(
