@@ -18,7 +18,8 @@ import { backoffMs } from '../kube/backoff.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
 import type { Choice, ChooseOptions } from './choose.js';
-import type { CurrentRun, TakenBaseline } from './current-run.js';
+import type { CurrentRun, Prepared } from './current-run.js';
+import type { Detach } from './detach.js';
 import { exitCode, type KubeletDriver } from './drivers/driver.js';
 import type { KubeletBoot } from './kubelet-boot.js';
 import type { LastKnownGood } from './last-known-good.js';
@@ -33,7 +34,7 @@ import type { ChangePace } from './sync/change-pace.js';
 import type { SyncPass, SyncResult } from './sync/sync-loop.js';
 import { assign, checkpoint, isAnotherAssignment, recordsAfterAssign } from './transitions.js';
 import { forgetFailures } from './trial/trial.js';
-import type { Detach, UnitFlow } from './unit-flow.js';
+import type { UnitFlow } from './unit-flow.js';
 
 export interface FlowParts {
   options: { onChange: 'restart' | 'exit'; crashDelayMs: number };
@@ -56,14 +57,6 @@ export interface FlowParts {
   clock: Clock;
   random: Random;
   log: Log;
-}
-
-/** A config that was just assigned. */
-interface Assigned {
-  /** The config that runs from now on, or its fallback. */
-  choice: Choice;
-  baseline: TakenBaseline;
-  isReported: boolean;
 }
 
 /** As long as a timer can wait. */
@@ -194,7 +187,7 @@ export class Agent {
   async #assign(
     source: ExactRef | undefined,
     { changes, pass, signal }: { changes: number; pass: SyncPass; signal: AbortSignal },
-  ): Promise<Assigned | undefined> {
+  ): Promise<Prepared | undefined> {
     const { state, api, current, unit, report, log } = this.#parts;
     report.updateLocal();
     const isAnother = isAnotherAssignment(state, source);
@@ -218,17 +211,16 @@ export class Agent {
     // As upstream: an event for each source that a Node is assigned, even if no restart follows.
     const isReported = pass.instruction.isNodes === true;
     if (isReported) api.send(events.changed(source));
-    return { choice, baseline, isReported };
+    return { next: choice, baseline, isReported };
   }
 
   /** Restarts the kubelet if needed, now or after the returned time. */
-  async #apply(next: Assigned | undefined, { isCorrection }: { isCorrection: boolean }): Promise<number | undefined> {
+  async #apply(assigned: Prepared = {}, { isCorrection }: { isCorrection: boolean }): Promise<number | undefined> {
     const { api, current, pace, report } = this.#parts;
-    const wasReported = pace.isRestartWaiting && this.#isReported;
-    const { choice, baseline, isReported = wasReported } = next ?? {};
+    const { next, isReported = pace.isRestartWaiting && this.#isReported } = assigned;
     this.#isReported = isReported;
     const waitMs = (chosen: Choice) => (isCorrection ? 0 : pace.restartWaitMs(chosen));
-    const applied = await current.applyChoice({ next: choice, baseline, isReported, waitMs });
+    const applied = await current.applyChoice({ ...assigned, isReported, waitMs });
     if (applied.kind === 'waits') {
       pace.waits(applied.ms);
       report.update();
@@ -237,7 +229,7 @@ export class Agent {
     if (applied.kind === 'restarts') pace.restarted();
     else {
       pace.settled();
-      if (choice !== undefined && choice.error === undefined) api.send(events.unchanged(choice.source));
+      if (next !== undefined && next.error === undefined) api.send(events.unchanged(next.source));
     }
     return undefined;
   }

@@ -6,29 +6,25 @@
  *   the local file or the kubelet changed under an overlay ─► merged again, validated ─► staged; the kubelet keeps running
  *                                                                     └─ rejected ─► the next start runs the kept config
  *   a reboot lost what was staged ─► one restart, at a random moment
- *
- * Also detaches relet from the host when the assignment requests it: once the kubelet is healthy with its local config, relet's files
- * are removed and the kubelet keeps running. A node that is assigned a config again is attached again.
  */
 import { formatRef, sameConfig } from '../api/config-ref.js';
-import { type Clock, rfc3339 } from '../clock.js';
+import type { Clock } from '../clock.js';
 import { causesOf } from '../error-causes.js';
 import { isObject } from '../json.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
 import type { Choice, ChooseOptions } from './choose.js';
 import type { CurrentRun } from './current-run.js';
+import { Detach, type DetachOptions } from './detach.js';
 import type { Documents } from './documents.js';
 import type { KubeletDriver, KubeletUnit, Notice, StartedConfig } from './drivers/driver.js';
 import type { KubeletRun } from './kubelet-run.js';
 import type { NodeReport } from './report/node-report.js';
 import type { ReportFields } from './report/reporter.js';
-import { detachRecord } from './requests.js';
 import type { RunPart, StartContext } from './run-part.js';
 import { sha256 } from './state/checkpoints.js';
 import { defineRecord } from './state/json-record.js';
 import type { NodeState } from './state/node-state.js';
-import type { Instruction } from './sync/reference.js';
 import { setResult } from './trial/trial.js';
 
 export interface UnitFlowOptions {
@@ -129,8 +125,7 @@ export class UnitFlow implements RunPart {
     const { state, driver, choose } = this.#options;
     const staged = state.read(stagedRecord);
     if (!isOtherMerge(choice, running) || this.#restarted === choice.document.digest) {
-      if (staged !== undefined) state.remove(stagedRecord);
-      this.#stale = undefined;
+      this.#nothingStaged();
       return undefined;
     }
     const before = await choose(signal, { assigned: { source: running!.source } });
@@ -160,17 +155,13 @@ export class UnitFlow implements RunPart {
   }
 
   async #restartLost(run: KubeletRun, signal: AbortSignal): Promise<void> {
-    const { state, clock, random, choose, current, report, log } = this.#options;
+    const { clock, random, choose, current, log } = this.#options;
     await clock.sleep(random.number() * restartWithinMs, signal).catch(() => {});
     if (signal.aborted) return;
     const next = await choose(signal);
     if (signal.aborted) return;
     // Another config may be assigned by now, or what changed was changed back.
-    if (!isOtherMerge(next, run.choice)) {
-      state.remove(stagedRecord);
-      this.#stale = undefined;
-      return report.update();
-    }
+    if (!isOtherMerge(next, run.choice)) return this.#nothingStaged();
     log.info('staged config lost by a reboot, restarting the kubelet with it');
     this.#restarted = next.document.digest;
     await current.restart(run, next);
@@ -187,7 +178,10 @@ export class UnitFlow implements RunPart {
     if (signal.aborted) return;
     if (next.error !== undefined) this.#setStale(`and is rejected as it would be merged now: ${causesOf(next.error)}`);
     else if (isOtherMerge(next, choice)) await this.#stage(next);
-    else if (this.#nextStart(run) !== undefined) await this.#unstage(choice);
+    else if (this.#nextStart(run) !== undefined) {
+      await this.#unit.stage({ source: choice.source, file: choice.document.file });
+      this.#nothingStaged();
+    }
     this.#ingredients = present;
   }
 
@@ -199,12 +193,12 @@ export class UnitFlow implements RunPart {
     this.#setStale('and is used as merged now from the next start of the kubelet on');
   }
 
-  /** A change was taken back. */
-  async #unstage({ source, document }: Choice): Promise<void> {
-    await this.#unit.stage({ source, file: document.file });
-    this.#options.state.remove(stagedRecord);
+  /** Nothing is staged any more: a change was taken back, or runs. */
+  #nothingStaged(): void {
+    const { state, report } = this.#options;
+    state.remove(stagedRecord);
     this.#stale = undefined;
-    this.#options.report.update();
+    report.update();
   }
 
   #setStale(what: string): void {
@@ -251,63 +245,4 @@ function isOtherMerge(choice: Choice, other: Pick<StartedConfig, 'source'> | und
 
 function isStaged(value: unknown): value is { digest: string; bootId: string } {
   return isObject(value) && typeof value.digest === 'string' && typeof value.bootId === 'string';
-}
-
-interface DetachOptions extends Pick<UnitFlowOptions, 'state' | 'unit' | 'clock' | 'log'> {
-  driver: Pick<KubeletDriver, 'stop'>;
-  /** relet ends when it has left. */
-  isOnlyTask: boolean | undefined;
-}
-
-/** relet leaves the host. */
-export class Detach implements RunPart {
-  readonly #options: DetachOptions;
-  #cannotRunLocal = false;
-
-  constructor(options: DetachOptions) {
-    this.#options = options;
-  }
-
-  /** Exit code of relet where this is its only task: 0 when it is done, 1 where the local config cannot run. */
-  get exitCode(): number | undefined {
-    if (!this.#options.isOnlyTask) return undefined;
-    return this.isDone ? 0 : this.#cannotRunLocal ? 1 : undefined;
-  }
-
-  healthy(run: KubeletRun): void {
-    const { isOnlyTask, driver } = this.#options;
-    if (!isOnlyTask || run.choice.source === undefined) return;
-    this.#cannotRunLocal = true;
-    void driver.stop();
-  }
-
-  get isDone(): boolean {
-    return this.#options.state.read(detachRecord)?.done !== undefined;
-  }
-
-  /** True when relet was to leave, or had left, and is to be here again. */
-  note(instruction: Instruction): boolean {
-    const { state } = this.#options;
-    const isAsked = instruction.kind === 'local' && instruction.detach === true;
-    const wasAsked = state.read(detachRecord) !== undefined;
-    if (isAsked && !wasAsked) state.write(detachRecord, {});
-    if (!isAsked && wasAsked) state.remove(detachRecord);
-    return !isAsked && wasAsked;
-  }
-
-  /** Detaches if that was requested and the local config is the kept one. */
-  async kept(run: KubeletRun): Promise<void> {
-    const { state, unit, driver, clock, log } = this.#options;
-    const asked = state.read(detachRecord);
-    if (asked === undefined || this.isDone) return;
-    if (run.choice.source !== undefined || !run.isLastKnownGood()) return;
-    try {
-      await unit.detach();
-    } catch (error) {
-      return log.error('detach failed, will retry with the next change', { error });
-    }
-    state.write(detachRecord, { done: rfc3339(clock.now()) });
-    log.info("detached: relet's files are removed, the kubelet runs with its local config");
-    await driver.stop();
-  }
 }
