@@ -6,13 +6,13 @@ import type { Clock } from '../clock.js';
 import type { Log } from '../log.js';
 import type { Random } from '../random.js';
 import { Agent } from './agent.js';
-import { type Choice, type ChooseOptions, choose, type KubeletCommandLine } from './choose.js';
+import { type ChooseOptions, choose, type KubeletCommandLine } from './choose.js';
 import { CurrentRun } from './current-run.js';
 import type { Documents } from './documents.js';
 import type { KubeletDriver } from './drivers/driver.js';
 import { FailureRetry } from './failure-retry.js';
 import type { HostFiles } from './host-files.js';
-import { KubeletBoot } from './kubelet-boot.js';
+import { KubeletBoot, type KubeletBootOptions } from './kubelet-boot.js';
 import { KubeletRun } from './kubelet-run.js';
 import { LastKnownGood } from './last-known-good.js';
 import { Observation } from './observe/observation.js';
@@ -27,7 +27,7 @@ import { Signing } from './signing.js';
 import type { NodeState } from './state/node-state.js';
 import { ApiSide, type Connected } from './sync/api-side.js';
 import { ChangePace, type RestartLimit } from './sync/change-pace.js';
-import type { Baseline, HealthzProbe } from './trial/health.js';
+import type { HealthzProbe } from './trial/health.js';
 import type { TrialLimits } from './trial/trial.js';
 import type { unitParts } from './unit-flow.js';
 import { UpgradeRisk } from './upgrade-risk.js';
@@ -133,8 +133,8 @@ export function createAgent(options: AgentOptions): Agent {
   const parts: RunPart[] = all.filter((part) => part !== undefined);
   report.add(parts);
   const lastKnownGood = new LastKnownGood({ ...node, parts, report });
-  const createRun = (choice: Choice, baseline: Baseline) =>
-    new KubeletRun({ ...node, choice, baseline, limits, probe, view, certificateExpired });
+  const createRun: KubeletBootOptions['createRun'] = (choice, baseline, listener) =>
+    new KubeletRun({ ...node, choice, baseline, limits, probe, view, certificateExpired, listener });
 
   return new Agent({
     ...node,

@@ -148,7 +148,6 @@ export class CurrentRun {
       return { kind: 'waits', ms };
     }
     run.moveTo(next, baseline);
-    run.saveTrial();
     this.#options.onMoved(run);
     return { kind: 'runs' };
   }

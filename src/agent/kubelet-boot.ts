@@ -6,7 +6,7 @@ import { type Clock, withinMs } from '../clock.js';
 import type { Choice } from './choose.js';
 import type { CurrentRun } from './current-run.js';
 import type { Exit, KubeletDriver } from './drivers/driver.js';
-import type { KubeletRun } from './kubelet-run.js';
+import type { KubeletRun, RunListener } from './kubelet-run.js';
 import type { LastKnownGood } from './last-known-good.js';
 import { type EventText, trialPassed } from './report/events.js';
 import type { NodeReport } from './report/node-report.js';
@@ -21,7 +21,7 @@ export interface KubeletBootOptions {
   lastKnownGood: LastKnownGood;
   rollback: Rollback;
   report: NodeReport;
-  createRun(choice: Choice, baseline: Baseline): KubeletRun;
+  createRun(choice: Choice, baseline: Baseline, listener: RunListener): KubeletRun;
   send(event: EventText): void;
   driver: Pick<KubeletDriver, 'isHostStopping'>;
   /** After an exit, how long to wait until it can be seen whether the whole machine shuts down. */
@@ -54,24 +54,24 @@ export class KubeletBoot {
   /** From its start to its exit. */
   async run(choice: Choice, signal: AbortSignal): Promise<{ run: KubeletRun; exit: Exit }> {
     const { current, parts, lastKnownGood, report, createRun, clock } = this.#options;
-    const run = createRun(choice, current.baseline);
     const over = new AbortController();
+    const run = createRun(choice, current.baseline, {
+      onStarted: (started) => {
+        for (const part of parts) part.started?.(started);
+      },
+      onChange: () => report.update(),
+      onHealthy: (healthy) => {
+        for (const part of parts) part.healthy?.(healthy, over.signal);
+        lastKnownGood.update(healthy);
+      },
+      onTrialEnd: (ended, end) => this.#endTrial(ended, end),
+    });
     current.begin(run, AbortSignal.any([signal, over.signal]));
     report.updateLocal();
     report.update();
     report.counters.kubeletStarts++;
     const beside = parts.map((part) => part.during?.(run, over.signal));
-    const exit = await run.untilExit({
-      onStarted: () => {
-        for (const part of parts) part.started?.(run);
-      },
-      onChange: () => report.update(),
-      onHealthy: () => {
-        for (const part of parts) part.healthy?.(run, over.signal);
-        lastKnownGood.update(run);
-      },
-      onTrialEnd: (end) => this.#endTrial(run, end),
-    });
+    const exit = await run.untilExit();
     current.end();
     over.abort();
     // One of them may wait for a program on the host, and the next kubelet does not wait for that.

@@ -8,44 +8,31 @@
  * Crashes and time without health are counted for every config but local, also for a last known good: where its trial is over, a
  * minute of health is enough, and failures that reach the limits of a trial make the node fall back to local.
  */
-
 import { aborted } from '../aborted.js';
-import { type ExactRef, formatRef, sameConfig } from '../api/config-ref.js';
+import { formatRef } from '../api/config-ref.js';
 import type { RejectedPods } from '../api/rejected-pods.js';
 import { type Clock, rfc3339, withinMs } from '../clock.js';
 import type { Deadline } from '../kube/requester.js';
 import type { Log } from '../log.js';
-import { type Choice, needsTrial } from './choose.js';
+import type { Choice } from './choose.js';
 import type { Exit, KubeletDriver } from './drivers/driver.js';
 import type { NodeState } from './state/node-state.js';
 import { explainExit, keepKubeletLog, lastExitRecord } from './trial/exit.js';
 import { type Baseline, checkHealth, type HealthzProbe, NodeCheck, type NodeView, PortCheck } from './trial/health.js';
 import { type Checked, healthLoop, type Next } from './trial/health-loop.js';
 import { PodCheck, rejectedPodsRecord } from './trial/rejected-pods.js';
-import {
-  afterCheck,
-  afterCrash,
-  beginOrResume,
-  type Health,
-  type NodeBefore,
-  resultOf,
-  type Trial,
-  type TrialEnd,
-  type TrialLimits,
-  trialRecord,
-  unhealthyBefore,
-  withError,
-} from './trial/trial.js';
+import { type Health, resultOf, type Trial, type TrialEnd, type TrialLimits, withError } from './trial/trial.js';
+import { TrialCount } from './trial/trial-count.js';
 
 export interface RunListener {
   /** The kubelet runs with this config. */
-  onStarted(): void;
+  onStarted(run: KubeletRun): void;
   /** The kubelet has answered, so its config is active; or there are new warnings. */
   onChange(): void;
   /** Healthy for the first time. */
-  onHealthy(): void;
+  onHealthy(run: KubeletRun): void;
   /** The trial is over; the kubelet may continue to run. */
-  onTrialEnd(end: TrialEnd): Promise<void>;
+  onTrialEnd(run: KubeletRun, end: TrialEnd): Promise<void>;
 }
 
 export interface KubeletRunOptions {
@@ -59,15 +46,13 @@ export interface KubeletRunOptions {
   view(): NodeView | undefined;
   /** True when the node's client certificate has expired. */
   certificateExpired(): Promise<boolean>;
+  listener: RunListener;
   clock: Clock;
   log: Log;
 }
 
-/** A restart of relet costs a trial at most this much of its healthy time: each save waits for the disk. */
-const saveHealthyMs = 60_000;
 const logPatienceMs = 2000;
 const podsTimeoutMs = 1000;
-const nothingBefore: NodeBefore = { nodeReady: false, apiAnswered: false, staticPods: false };
 
 /** The host's deadline ended the trial, because the agent was too slow. The config is not started again. */
 const overdue: TrialEnd = {
@@ -80,10 +65,8 @@ export class KubeletRun {
   choice: Choice;
   /** The next choice, once a restart is decided. From then on the status shows its error, not the one of `choice`. */
   next: Choice | undefined;
-  /** Counts of the trial. Undefined when no other config could run, or the trial is over. */
-  trial: Trial | undefined;
   /** The trial failed: the config needs another kubelet start to run again. */
-  hasFailed = false;
+  #hasFailed = false;
   /** The kubelet has answered and is running. */
   alive = false;
   healthy = false;
@@ -94,52 +77,47 @@ export class KubeletRun {
   /** Pods that ran before the trial of this config began and did not survive its first start. */
   rejectedPods: RejectedPods | undefined;
   readonly #options: KubeletRunOptions;
-  #needsTrial: boolean;
-  readonly #rebooted: boolean;
-  readonly #countsPods: boolean;
+  readonly #count: TrialCount;
   readonly #ports: PortCheck;
   readonly #node: NodeCheck;
-  #pods: PodCheck | undefined;
+  readonly #pods: PodCheck;
+  /** Fires when the kubelet has exited. */
+  readonly #over = new AbortController();
   #startedMs = 0;
   #checkedMs = 0;
-  /** Healthy time of the trial in its record. */
-  #savedHealthyMs = 0;
   /** Fires when a trial begins while no health is checked. */
   #trialBegins = new AbortController();
 
   constructor(options: KubeletRunOptions) {
     this.#options = options;
-    const { choice, state, driver, baseline } = options;
+    const { choice, state, baseline, clock, view } = options;
     this.choice = choice;
+    this.#count = new TrialCount(options);
     this.#ports = new PortCheck(options, choice.accepted);
     this.#node = new NodeCheck(options);
-    const { rejectedPods: _pods, ...nodeBefore } = baseline;
-    this.#needsTrial = needsTrial(choice, state);
-    const before = this.#needsTrial ? nodeBefore : nothingBefore;
-    const fresh = { key: choice.key, source: choice.source, before, bootId: driver.bootId() };
-    const isCounted = this.#needsTrial || choice.source !== undefined;
-    this.trial = isCounted ? beginOrResume(state.read(trialRecord), fresh) : undefined;
-    this.#rebooted = this.trial !== undefined && this.trial.bootId !== fresh.bootId;
-    // After a boot, pods are rejected because devices and plugins are not there yet.
-    this.#countsPods = this.#needsTrial && !this.#rebooted;
+    this.#pods = new PodCheck({
+      view,
+      since: () => ({ before: baseline.rejectedPods, startedAt: this.#startedAt() }),
+      onFound: (warnings, ran) => this.#onRejected(warnings, ran),
+      clock,
+    });
     const kept = state.read(rejectedPodsRecord);
     this.rejectedPods = kept?.key === choice.key ? kept.found : undefined;
   }
 
   /** Starts the kubelet and checks its health until it exits. */
-  async untilExit(listener: RunListener): Promise<Exit> {
-    const { driver, clock } = this.#options;
+  async untilExit(): Promise<Exit> {
+    const { driver, state, clock, listener } = this.#options;
     const { source, document } = this.choice;
-    const over = new AbortController();
     this.#startedMs = clock.monotonic();
-    const exited = driver.start({ source, file: document.file }, listener.onStarted);
+    const exited = driver.start({ source, file: document.file }, () => listener.onStarted(this));
     // After the start, since a write waits for the disk: until the first crash the record has nothing new.
     this.saveTrial();
-    if (this.rejectedPods === undefined) this.#options.state.remove(rejectedPodsRecord);
-    const checked = this.#checkHealth(listener, over.signal);
+    if (this.rejectedPods === undefined) state.remove(rejectedPodsRecord);
+    const checked = this.#checkHealth();
     const exit = await exited;
     this.alive = false;
-    over.abort();
+    this.#over.abort();
     await checked;
     this.#node.unwatch();
     return exit;
@@ -151,7 +129,7 @@ export class KubeletRun {
    */
   isRunning(choice: Choice): boolean {
     const { source, document, payloadDigest, rank } = this.choice;
-    if (this.hasFailed) return false;
+    if (this.#hasFailed) return false;
     if (source === undefined || choice.source === undefined) return source === choice.source;
     if (document.digest === choice.document.digest) return true;
     return payloadDigest === choice.payloadDigest && rank === 'assigned' && choice.rank === 'assigned';
@@ -164,26 +142,8 @@ export class KubeletRun {
     const source = next && { ...next, ...(mergedDigest !== undefined && { mergedDigest }) };
     this.choice = { ...rest, rank, source, ...(error && { error }), ...(passedOver && { passedOver }) };
     this.next = undefined;
-    if (source !== undefined) this.#moveTrial(baseline);
-  }
-
-  #moveTrial(baseline: Promise<Baseline | undefined> | undefined): void {
-    const { state, driver } = this.#options;
-    const { key, source } = this.choice;
-    const wasOnTrial = this.onTrial;
-    this.#needsTrial = needsTrial(this.choice, state);
-    if (!this.#needsTrial) return;
-    const trial = beginOrResume(this.trial, { key, source, before: nothingBefore, bootId: driver.bootId() });
-    this.trial = { ...trial, ...(this.alive && { wasActive: true }) };
-    this.#trialBegins.abort();
-    // A last known good that was not on trial has no baseline yet.
-    if (!wasOnTrial) void baseline?.then((taken) => this.#compareWith(taken, source));
-  }
-
-  #compareWith(baseline: Baseline | undefined, source: ExactRef | undefined): void {
-    if (baseline === undefined || !this.trial || !sameConfig(this.trial.source, source, 'version')) return;
-    const { rejectedPods: _pods, ...before } = baseline;
-    this.trial = { ...this.trial, before };
+    const { alive } = this;
+    if (source !== undefined && this.#count.moveTo(this.choice, { alive, baseline })) this.#trialBegins.abort();
     this.saveTrial();
   }
 
@@ -194,22 +154,35 @@ export class KubeletRun {
     return source === undefined || resultOf(this.#options.state, key)?.kind === 'passed';
   }
 
-  /** Its kubelet has answered, or an earlier one in the same trial. */
-  get wasActive(): boolean {
-    return this.alive || this.trial?.wasActive === true;
+  get trial(): Trial | undefined {
+    return this.#count.trial;
   }
 
   get onTrial(): boolean {
-    return this.#needsTrial && this.trial !== undefined;
+    return this.#count.onTrial;
+  }
+
+  /** Its kubelet has answered, or an earlier one in the same trial. */
+  get wasActive(): boolean {
+    return this.alive || this.trial?.wasActive === true;
   }
 
   get sinceStartMs(): number {
     return this.#options.clock.monotonic() - this.#startedMs;
   }
 
+  saveTrial(): void {
+    this.#count.save();
+  }
+
+  endTrial(end: TrialEnd['kind']): void {
+    this.#hasFailed = end === 'failed';
+    this.#count.end();
+  }
+
   /** Counts an exit that was not requested, if it is a crash. `end`: the crash reached the limit of the trial. */
   async exited(exit: Exit, { isStopping }: { isStopping: boolean }): Promise<{ crashed: boolean; end?: TrialEnd }> {
-    const { clock, log, state, limits, certificateExpired } = this.#options;
+    const { clock, log, state, certificateExpired } = this.#options;
     const isExpired = await certificateExpired();
     const cause = explainExit(exit, { stopping: isStopping, certificateExpired: isExpired });
     const crashed = cause.blame === 'config';
@@ -219,44 +192,26 @@ export class KubeletRun {
     state.write(lastExitRecord, { at: rfc3339(clock.now()), ...cause, ...(error && { error }), count });
     if (crashed) this.crash = withError(cause.why, error);
     if (exit.overdue && this.trial !== undefined) return { crashed, end: overdue };
-    if (isExpired && this.trial !== undefined) this.#restartDeadline(this.trial);
-    if (this.trial === undefined || !crashed) return { crashed };
-    // If the host has counted more crashes than relet has seen, its count decides.
-    const limit = exit.rolledBack ? { ...limits, failedStarts: 1 } : limits;
-    const { trial, step } = afterCrash(this.trial, { why: cause.why, error }, limit);
-    this.trial = trial;
-    this.saveTrial();
+    if (isExpired) this.#count.restartDeadline();
+    if (!crashed) return { crashed };
+    const step = this.#count.crashed({ why: cause.why, error }, { rolledBack: exit.rolledBack === true });
     return step.kind === 'continue' ? { crashed } : { crashed, end: step };
   }
 
-  /** The time without a valid certificate does not count against the config, also not at the next start. */
-  #restartDeadline({ unhealthy: _, ...trial }: Trial): void {
-    this.trial = trial;
-    this.saveTrial();
-  }
-
-  /** A last known good has a record only while something counts against it. */
-  saveTrial(): void {
-    const { state } = this.#options;
-    const isSpotless = this.trial?.deaths === 0 && !this.trial.unhealthy?.ms;
-    if (this.trial === undefined || (!this.#needsTrial && isSpotless)) state.remove(trialRecord);
-    else state.write(trialRecord, this.trial);
-    this.#savedHealthyMs = this.trial?.healthyMs ?? 0;
-  }
-
   /** Until its trial is over; and again when the same bytes are on trial under another identity. */
-  async #checkHealth(listener: RunListener, signal: AbortSignal): Promise<void> {
-    const { clock, driver } = this.#options;
+  async #checkHealth(): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#over;
     for (let fromMs = this.#startedMs; !signal.aborted; fromMs = clock.monotonic()) {
       this.#trialBegins = new AbortController();
       await healthLoop({
         clock,
         startedMs: fromMs,
         countsFromMs: this.healthy ? fromMs : undefined,
-        unhealthyBeforeMs: unhealthyBefore(this.trial, driver.bootId()),
-        check: () => this.#check(listener, signal),
-        before: () => this.trial?.before ?? nothingBefore,
-        onChecked: (checked) => this.#onChecked(checked, listener, signal),
+        unhealthyBeforeMs: this.#count.unhealthyBeforeMs,
+        check: () => this.#check(),
+        before: () => this.#count.before,
+        onChecked: (checked) => this.#onChecked(checked),
         signal,
       });
       if (!this.onTrial) this.#node.unwatch();
@@ -264,65 +219,34 @@ export class KubeletRun {
     }
   }
 
-  async #onChecked(checked: Checked, listener: RunListener, signal: AbortSignal): Promise<Next> {
-    const { health, isHealthy, sinceStartMs, unhealthyMs } = checked;
-    this.#checkedMs = this.#options.clock.monotonic();
-    if (isHealthy && !this.healthy) this.#checkPods(listener, signal);
+  async #onChecked(checked: Checked): Promise<Next> {
+    const { clock, limits } = this.#options;
+    const { health, isHealthy, sinceStartMs } = checked;
+    this.#checkedMs = clock.monotonic();
+    if (isHealthy && !this.healthy) void this.#pods.afterStart(this.#over.signal);
     // If no other config could run, this one becomes active after a while even if the kubelet never answers.
-    const isOverdue = this.trial === undefined && sinceStartMs >= this.#options.limits.healthDeadlineMs;
-    this.#becomes(listener, { alive: health.alive || isOverdue, healthy: isHealthy });
+    const isOverdue = this.trial === undefined && sinceStartMs >= limits.healthDeadlineMs;
+    this.#becomes({ alive: health.alive || isOverdue, healthy: isHealthy });
     const silent = !health.alive && this.choice.accepted.healthz !== undefined;
     if (this.trial === undefined) return this.healthy ? { kind: 'done' } : { kind: 'again', silent, trialLeftMs: 0 };
-    const limits = this.#limits();
-    // In whole seconds, since each change is written to disk.
-    const unhealthy = { ms: Math.floor(unhealthyMs / 1000) * 1000, bootId: this.#options.driver.bootId() };
-    const healthyMs = this.trial.healthyMs + checked.countedMs;
-    const trial = { ...this.trial, healthyMs, unhealthy };
-    const isWorthSaving =
-      unhealthy.ms !== this.trial.unhealthy?.ms || healthyMs - this.#savedHealthyMs >= saveHealthyMs;
-    this.trial = trial;
-    if (isWorthSaving) this.saveTrial();
-    const step = afterCheck({ trial, rebooted: this.#rebooted, ...checked }, limits);
+    const step = this.#count.checked(checked);
     const excused = step.kind === 'failed' && (await this.#isCertificateExpired());
-    if (excused) this.#restartDeadline(trial);
-    if (step.kind === 'failed' && !excused) await this.#keepLog();
-    // Before the end of the trial is reported, in one write with it.
-    if (step.kind === 'passed' && this.onTrial && this.#pods)
-      await withinMs(this.#options.clock, podsTimeoutMs, this.#pods.look(signal));
-    if (step.kind !== 'continue' && !excused && (await this.#end(listener, step))) return { kind: 'done' };
-    const trialLeftMs = this.trial ? limits.durationMs - this.trial.healthyMs : 0;
-    return { kind: 'again', silent, trialLeftMs, excused };
+    if (excused) this.#count.restartDeadline();
+    else if (step.kind !== 'continue' && (await this.#end(step))) return { kind: 'done' };
+    return { kind: 'again', silent, trialLeftMs: this.#count.leftMs, excused };
   }
 
-  #checkPods(listener: RunListener, signal: AbortSignal): void {
-    const { baseline, view, clock } = this.#options;
-    this.#pods = new PodCheck({
-      view,
-      since: () => ({ before: baseline.rejectedPods, startedAt: this.#startedAt() }),
-      onFound: (warnings, ran) => {
-        this.warnings = warnings;
-        if (ran !== undefined && this.#countsPods) this.#keepRejected(ran);
-        listener.onChange();
-      },
-      clock,
-    });
-    void this.#pods.afterStart(signal);
+  #onRejected(warnings: string[], ran: RejectedPods | undefined): void {
+    const { state, listener } = this.#options;
+    this.warnings = warnings;
+    if (ran !== undefined && this.#count.countsPods) {
+      this.rejectedPods = ran;
+      state.write(rejectedPodsRecord, { key: this.choice.key, found: ran });
+    }
+    listener.onChange();
   }
 
-  #keepRejected(found: RejectedPods): void {
-    const { state } = this.#options;
-    this.rejectedPods = found;
-    state.write(rejectedPodsRecord, { key: this.choice.key, found });
-  }
-
-  /** Local must only be healthy once: it cannot become last known good. */
-  #limits(): TrialLimits {
-    const { limits } = this.#options;
-    if (this.choice.source === undefined) return { ...limits, durationMs: 0 };
-    return this.#needsTrial ? limits : { ...limits, durationMs: Math.min(limits.durationMs, limits.healthDeadlineMs) };
-  }
-
-  async #check(listener: RunListener, signal: AbortSignal): Promise<Health> {
+  async #check(): Promise<Health> {
     const { probe, clock } = this.#options;
     const { healthz } = this.choice.accepted;
     // The API is queried only if its answer counts: in a trial, and if only a Lease shows that the kubelet is alive.
@@ -330,7 +254,7 @@ export class KubeletRun {
     if (this.onTrial) this.#node.watch();
     const isKubelets = async () => {
       // Reported before the API is queried.
-      if (!this.alive && (await this.#ports.isKubelets())) this.#becomes(listener, { alive: true, healthy: false });
+      if (!this.alive && (await this.#ports.isKubelets())) this.#becomes({ alive: true, healthy: false });
       return this.alive;
     };
     const nodeCheck = (limit: Deadline, needsLease: boolean) =>
@@ -340,7 +264,7 @@ export class KubeletRun {
       probe,
       nodeCheck: asksApi ? nodeCheck : undefined,
       clock,
-      signal,
+      signal: this.#over.signal,
       isKubelets,
     });
     const { taken } = this.#ports;
@@ -349,10 +273,9 @@ export class KubeletRun {
 
   /** At the end of a trial; and always where the API server itself may run on this node. */
   #mustAskNow(): boolean {
-    const { trial } = this;
     const sinceCheckMs = this.#options.clock.monotonic() - this.#checkedMs;
-    const isLast = trial !== undefined && trial.healthyMs + sinceCheckMs >= this.#limits().durationMs;
-    return isLast || trial?.before.staticPods === true;
+    const isLast = this.trial !== undefined && sinceCheckMs >= this.#count.leftMs;
+    return isLast || this.#count.before.staticPods;
   }
 
   /** Counted back from now: the wall clock may have jumped since the start. */
@@ -368,44 +291,38 @@ export class KubeletRun {
     return true;
   }
 
-  /** Keeps the log of a running kubelet that is to be rolled back; does not wait long for the journal. */
-  async #keepLog(): Promise<void> {
-    const { clock, log } = this.#options;
-    const kept = keepKubeletLog(this.#options, this.choice.key).catch((error) =>
-      log.warn('cannot save kubelet log', { error }),
-    );
-    await withinMs(clock, logPatienceMs, kept);
-  }
-
   /** Returns false on failure, such as a full disk: it is retried after the next check. */
-  async #end(listener: RunListener, end: TrialEnd): Promise<boolean> {
+  async #end(end: TrialEnd): Promise<boolean> {
+    const { listener, clock, log } = this.#options;
+    if (end.kind === 'failed') {
+      const kept = keepKubeletLog(this.#options, this.choice.key);
+      const late = kept.catch((error) => log.warn('cannot save kubelet log', { error }));
+      // Does not wait long for the journal.
+      await withinMs(clock, logPatienceMs, late);
+    } else if (this.onTrial) {
+      // Before the end of the trial is reported, in one write with it.
+      await withinMs(clock, podsTimeoutMs, this.#pods.look(this.#over.signal));
+    }
     try {
-      await listener.onTrialEnd(end);
+      await listener.onTrialEnd(this, end);
       return true;
     } catch (error) {
-      this.#options.log.error('cannot record end of trial', { error });
+      log.error('cannot record end of trial', { error });
       return false;
     }
   }
 
-  /** Called before the config is reported as active: after a reset, a later agent may fall back to it. */
-  #recordActive(): void {
-    if (this.trial === undefined || this.trial.wasActive) return;
-    this.trial = { ...this.trial, wasActive: true };
-    this.saveTrial();
-  }
-
-  #becomes(listener: RunListener, { alive, healthy }: { alive: boolean; healthy: boolean }): void {
+  #becomes({ alive, healthy }: { alive: boolean; healthy: boolean }): void {
+    const { listener, log } = this.#options;
     if (alive && !this.alive) {
       this.alive = true;
-      this.#recordActive();
+      this.#count.becameActive();
       listener.onChange();
     }
     if (healthy && !this.healthy) {
       this.healthy = true;
-      const config = formatRef(this.choice.source, 'log');
-      this.#options.log.info('kubelet is healthy', { config, onTrial: this.onTrial });
-      listener.onHealthy();
+      log.info('kubelet is healthy', { config: formatRef(this.choice.source, 'log'), onTrial: this.onTrial });
+      listener.onHealthy(this);
     }
   }
 }

@@ -44,7 +44,7 @@ export class LastKnownGood {
     if (onTrial) passTrial(state, run.choice);
     else state.remove(trialRecord);
     // Another config may take its place from now on, on a trial of its own.
-    run.trial = undefined;
+    run.endTrial('passed');
     if (onTrial) log.info('trial passed', { config: formatRef(source, 'log'), rank });
     return onTrial;
   }

@@ -84,8 +84,7 @@ export class Rollback implements RunPart {
     if (hasBytesOfLastKnownGood(state, choice))
       noteFailed(state, digest, driver.bootId(), { at: rfc3339(now), cause: failure.cause });
     failTrial(state, choice, failure, { at: new Date(now), environment });
-    run.trial = undefined;
-    run.hasFailed = true;
+    run.endTrial('failed');
   }
 
   /** The kubelet runs with another config, which was chosen last. */
