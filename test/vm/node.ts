@@ -194,14 +194,13 @@ mkdir -p $dirs && chmod 700 /var/lib/relet /run/relet
 {
   journalctl -f -n 0 -o cat &
   inotifywait -m -r -e create,close_write,moved_to,delete --format '%e %w%f' \\
-    /var/lib/relet /run/relet /run/systemd/system /etc/systemd/system 2>&1
-} | while read -r line; do
-  case $line in 'Watches established.') : >/run/cut ;; esac
-  [[ $line =~ $1 ]] || continue
+    /var/lib/relet /run/relet /run/systemd/system /etc/systemd/system 2> >(grep -q established && : >/run/cut)
+} | grep --line-buffered -E -m 1 -e "$1" | {
+  read -r line
   echo "cut: $line" >/dev/ttyS0
   sleep $2
   echo b >/proc/sysrq-trigger
-done
+}
 `;
 
 /** Makes the files that are copied over the root of the machine. */

@@ -1,6 +1,7 @@
 /**
  * Power cuts at the write points of a change, on machines that boot: the machine resets itself as soon as an event of the point is seen,
- * and loses what it had not written. VM_POWER_CUTS says how many cuts, VM_SEED which; a row for each is in the output.
+ * and loses what it had not written. VM_POWER_CUTS says how many cuts, or from which to which as in 5-8, and VM_SEED in which order the
+ * points come; a row for each is in the output.
  */
 import { expect, test } from 'vitest';
 import { type SeededRandom, seededRandom } from '../../src/rehearsal/simulation/seeded-random.js';
@@ -9,7 +10,8 @@ import { describeInMachines } from './describe.js';
 import { name, type VmNode } from './node.js';
 import { slowMs } from './virtual-machine.js';
 
-const cuts = Number(process.env.VM_POWER_CUTS ?? 4);
+const given = process.env.VM_POWER_CUTS ?? '4';
+const [from, to] = given.includes('-') ? given.split('-').map(Number) : [1, Number(given)];
 const seed = process.env.VM_SEED ?? '1';
 
 type Change = 'attach' | 'a config that runs' | 'a config that crashes' | 'back to local';
@@ -80,13 +82,16 @@ const local = 110;
 const crash = 'evictionHard: {memory.available: bogus}';
 
 describeInMachines(`power cuts, seed ${seed}`, (created) => {
-  test(`${cuts} cuts leave a node that runs what it should, and says so`, { timeout: cuts * slowMs }, async () => {
+  test(`cuts ${from} to ${to} leave a node that runs what it should, and says so`, {
+    timeout: to! * slowMs,
+  }, async () => {
     const node = created();
     const draw = drawn(seededRandom(seed));
     let kept = local;
     const failures: string[] = [];
-    for (let count = 1; count <= cuts; count++) {
+    for (let count = 1; count <= to!; count++) {
       const { point, delayMs } = draw.next().value!;
+      if (count < from!) continue;
       if (point[0] === 'attach') kept = await detach(node);
       else if (kept === local) kept = await keep(node, 20);
       const next = point[0] === 'back to local' ? local : 20 + count;
