@@ -58,7 +58,11 @@ export class VmNode {
     const controller = await startController(cluster, { identity: 'controller', guards: 'auto' });
     const client = await authority.sign(`CN=system:node:${name},O=system:nodes`);
     const tools = toolsOf(kubeconfigFor(cluster, client));
-    const machine = await VirtualMachine.boot(image, { tools, kernel });
+    const machine = await VirtualMachine.boot(image, { tools, kernel }).catch(async (error) => {
+      await controller.stop();
+      await cluster.close();
+      throw error;
+    });
     const node = new VmNode(machine, cluster, controller);
     await machine.sh('cp -a /mnt/. / && systemctl daemon-reload && systemctl enable -q --now kubelet');
     await node.until('Ready', () => node.isReady());
