@@ -116,7 +116,7 @@ export class OwnFiles {
   }
 
   writeFallback(text: string): void {
-    this.#write(this.layout.fallbackText, text, 0o600);
+    this.#write(this.layout.fallbackText, text, unitMode);
   }
 
   hasUnit(unit: OwnUnit): boolean {
