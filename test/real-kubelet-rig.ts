@@ -5,7 +5,7 @@
  */
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
@@ -97,28 +97,24 @@ export async function newNode(
   // A kubelet makes its root a mount of its own, which cannot be removed.
   onTestFinished(() => void spawnSync('umount', [join(own, 'kubelet')]));
   const kubeletPort = await freePort();
+  const standard = [
+    `address: ${address}`,
+    `port: ${kubeletPort}`,
+    `healthzPort: ${place.port}`,
+    'readOnlyPort: 0',
+    'cgroupsPerQOS: false',
+    'enforceNodeAllocatable: []',
+    'failSwapOn: false',
+    'makeIPTablesUtilChains: false',
+    ...cgroupLines(newest),
+    `authentication: {x509: {clientCAFile: ${caFile}}}`,
+    'evictionHard: {memory.available: 1Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}',
+  ];
   const config = (...lines: string[]) => {
     const given = new Set(lines.map((line) => line.split(':')[0]));
-    const standard = [
-      `port: ${kubeletPort}`,
-      'evictionHard: {memory.available: 1Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}',
-    ];
-    return [
-      'apiVersion: kubelet.config.k8s.io/v1beta1',
-      'kind: KubeletConfiguration',
-      `address: ${address}`,
-      `healthzPort: ${place.port}`,
-      'readOnlyPort: 0',
-      'cgroupsPerQOS: false',
-      'enforceNodeAllocatable: []',
-      'failSwapOn: false',
-      'makeIPTablesUtilChains: false',
-      ...cgroupLines(newest),
-      `authentication: {x509: {clientCAFile: ${caFile}}}`,
-      ...standard.filter((line) => !given.has(line.split(':')[0])),
-      ...lines,
-      '',
-    ].join('\n');
+    const others = standard.filter((line) => !given.has(line.split(':')[0]));
+    const head = ['apiVersion: kubelet.config.k8s.io/v1beta1', 'kind: KubeletConfiguration'];
+    return [...head, ...others, ...lines, ''].join('\n');
   };
   const local = join(own, 'local.yaml');
   writeFileSync(local, config());
@@ -143,10 +139,13 @@ export const run = (node: RealNode, ...more: string[]) =>
 
 /** Every kubelet of this node, by its --root-dir: never two. */
 export const kubeletsOf = (node: RealNode) =>
+  processesOf(node.kubelet, `--root-dir=${join(node.dir, '..', 'kubelet')}`);
+
+/** Processes of a program that have this argument. */
+export const processesOf = (program: string, argument: string) =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && isAlive(Number(name)))
-    .filter((pid) => commandLine(pid).includes(`--root-dir=${join(node.dir, '..', 'kubelet')}\0`))
-    .filter((pid) => commandLine(pid).startsWith(node.kubelet))
+    .filter((pid) => commandLine(pid).startsWith(`${program}\0`) && commandLine(pid).includes(`\0${argument}\0`))
     .map(Number);
 
 function commandLine(pid: string): string {
@@ -184,3 +183,30 @@ export const kubeletExit = (log: string) => /^.*\bkubelet (?:ended|exited|died|c
 /** Kubelets from 1.35 on do not start on cgroup v1 without failCgroupV1: false. Those before 1.31 do not know the field. */
 export const cgroupLines = (minor: number, isV1 = !existsSync('/sys/fs/cgroup/cgroup.controllers')): string[] =>
   minor >= 35 && isV1 ? ['failCgroupV1: false'] : [];
+
+/** The config of a containerd of its own, with nothing to do; its socket is DIR/containerd.sock. */
+export function containerdConfig(dir: string): string {
+  for (const part of ['cni-bin', 'cni-conf']) mkdirSync(join(dir, part));
+  // Without a network a Node is never Ready; no Pod will use it.
+  const network = { cniVersion: '0.4.0', name: 'lo', plugins: [{ type: 'loopback' }] };
+  writeFileSync(join(dir, 'cni-conf', '10-lo.conflist'), JSON.stringify(network));
+  const file = join(dir, 'containerd.toml');
+  const cri = 'plugins."io.containerd.grpc.v1.cri"';
+  writeFileSync(
+    file,
+    `version = 2
+root = "${join(dir, 'containerd')}"
+state = "${join(dir, 'containerd-state')}"
+disabled_plugins = ["io.containerd.internal.v1.opt"]
+[grpc]
+address = "${join(dir, 'containerd.sock')}"
+[${cri}]
+stream_server_address = "127.0.0.1"
+stream_server_port = "0"
+[${cri}.cni]
+bin_dir = "${join(dir, 'cni-bin')}"
+conf_dir = "${join(dir, 'cni-conf')}"
+`,
+  );
+  return file;
+}

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 describe.each([
   ['simulate.mjs', 'npm run simulate -- [--seed S]'],
   ['fuzz.mjs', 'npm run fuzz -- [--kubelet PATH'],
+  ['torture.mjs', 'npm run torture -- [--hours N]'],
   ['runs.mjs', 'node scripts/runs.mjs [--out DIR]'],
   ['alone.mjs', 'node scripts/alone.mjs [COUNT]'],
 ])('scripts/%s', (name, usage) => {

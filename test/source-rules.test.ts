@@ -246,6 +246,8 @@ describe('source files', () => {
       'test/traps.ts': 'traps them',
       'test/traps.test.ts': 'is trapped',
       'test/kill-at-any-step.test.ts': 'watches for a second kubelet all the time',
+      'test/torture/round.ts': 'holds faults for a while that a seed chooses',
+      'test/torture/tortured-node.ts': 'starts a program again a second after it exited',
     };
     const found = [...files.filter(isTest), ...sources('test')]
       .filter((file) => file.endsWith('.ts') && !(file in mayKeepTime))

@@ -12,10 +12,12 @@ import { eventually } from './eventually.js';
 import { Program, sendSignal } from './program.js';
 import { has } from './programs.js';
 
-const systemdRoots: readonly string[] = (process.env.SYSTEMD_ROOT ?? '').split(':').filter((root) => root !== '');
+export const systemdRoots: readonly string[] = (process.env.SYSTEMD_ROOT ?? '')
+  .split(':')
+  .filter((root) => root !== '');
 
 /** Why there cannot be such a machine here; undefined if there can. */
-function cannotBoot(): string | undefined {
+export function cannotBoot(): string | undefined {
   if (systemdRoots.length === 0) return 'SYSTEMD_ROOT is not set';
   const missing = ['systemd-nspawn', 'nsenter', 'mount'].find((program) => !has(program));
   if (missing !== undefined) return `${missing} is not installed`;
@@ -47,12 +49,13 @@ export interface Output {
 }
 
 export class Machine {
-  readonly #dir = mkdtempSync(join(tmpdir(), 'relet-machine-'));
+  readonly #dir: string;
   readonly #name: string;
   #nspawn: Program | undefined;
   #leader = 0;
 
-  private constructor(root: string) {
+  private constructor(root: string, dir: string) {
+    this.#dir = dir;
     this.#name = `relet-${basename(this.#dir).slice(-6).toLowerCase()}`;
     for (const name of ['root', 'upper', 'work']) mkdirSync(join(this.#dir, name));
     const layers = `lowerdir=${root},upperdir=${this.#dir}/upper,workdir=${this.#dir}/work`;
@@ -60,8 +63,9 @@ export class Machine {
     if (status !== 0) throw new Error(`mount an overlay of ${root}: ${stderr}`);
   }
 
-  static async boot(root: string): Promise<Machine> {
-    const machine = new Machine(root);
+  /** Its files are in `dir`, by default one of its own. */
+  static async boot(root: string, dir = mkdtempSync(join(tmpdir(), 'relet-machine-'))): Promise<Machine> {
+    const machine = new Machine(root, dir);
     await machine.#start();
     return machine;
   }

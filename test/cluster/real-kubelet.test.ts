@@ -4,7 +4,7 @@
  * Part of `npm run test:cluster`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { configMaps, nodes } from '../../src/kube/resource-type.js';
 import { eventually } from '../eventually.js';
 import { freePort } from '../free-port.js';
 import { Program } from '../program.js';
-import { address, assets, cgroupLines, kubeletExit, runtime } from '../real-kubelet-rig.js';
+import { address, assets, cgroupLines, containerdConfig, kubeletExit, runtime } from '../real-kubelet-rig.js';
 import { executable } from '../run-relet.js';
 import { type Cluster, realCluster } from './cluster.js';
 import { controllerKubeconfig } from './controller.js';
@@ -228,31 +228,4 @@ function stateOf(pid: string): string {
 async function isHealthy(port: number): Promise<boolean> {
   const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined);
   return answer?.ok === true;
-}
-
-/** A containerd of its own, with nothing to do. */
-function containerdConfig(dir: string): string {
-  for (const part of ['cni-bin', 'cni-conf']) mkdirSync(join(dir, part));
-  // Without a network a Node is never Ready; no Pod will use it.
-  const network = { cniVersion: '0.4.0', name: 'lo', plugins: [{ type: 'loopback' }] };
-  writeFileSync(join(dir, 'cni-conf', '10-lo.conflist'), JSON.stringify(network));
-  const file = join(dir, 'containerd.toml');
-  const cri = 'plugins."io.containerd.grpc.v1.cri"';
-  writeFileSync(
-    file,
-    `version = 2
-root = "${join(dir, 'containerd')}"
-state = "${join(dir, 'containerd-state')}"
-disabled_plugins = ["io.containerd.internal.v1.opt"]
-[grpc]
-address = "${join(dir, 'containerd.sock')}"
-[${cri}]
-stream_server_address = "127.0.0.1"
-stream_server_port = "0"
-[${cri}.cni]
-bin_dir = "${join(dir, 'cni-bin')}"
-conf_dir = "${join(dir, 'cni-conf')}"
-`,
-  );
-  return file;
 }

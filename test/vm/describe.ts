@@ -7,7 +7,7 @@ import { assets, kubeletBinary } from '../real-kubelet-rig.js';
 import { VmNode } from './node.js';
 import { images, slowMs } from './virtual-machine.js';
 
-function cannotBoot(): string | undefined {
+export function cannotBoot(): string | undefined {
   const missing = ['qemu-system-x86_64', 'qemu-img', 'mke2fs', 'ssh'].find((program) => !has(program));
   if (missing !== undefined) return `${missing} is not installed`;
   const binary = ['etcd', 'kube-apiserver', 'kubectl', 'kubelet'].find((name) => !existsSync(join(assets, name)));

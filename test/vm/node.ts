@@ -208,7 +208,7 @@ mkdir -p $dirs && chmod 700 /var/lib/relet /run/relet
 `;
 
 /** Makes the files that are copied over the root of the machine. */
-function toolsOf(kubeconfig: string): string {
+export function toolsOf(kubeconfig: string): string {
   const dir = temporaryDir();
   const put = (path: string, text: string, mode = 0o644) => {
     mkdirSync(dirname(join(dir, path)), { recursive: true });
