@@ -97,6 +97,13 @@ describe('relet detach', () => {
     expect(metadata.annotations?.[detachAnnotation]).toBeUndefined();
   });
 
+  test('is for a node of k3s too, whose kubelet is restarted with all of k3s', async () => {
+    await node('k3s-0', { driver: 'k3s-agent', config: { assigned: exact, active: exact, lastKnownGood: exact } });
+    const { status, stdout, stderr } = await cluster.relet('detach k3s-0 --yes');
+    expect({ status, stdout, stderr }).toMatchObject({ status: 0, stdout: expect.stringContaining('k3s-0') });
+    expect((await cluster.relet('get k3s-0')).stdout).toMatch(/^k3s-0 +detached +local/m);
+  });
+
   test('is not for a node whose kubelet is a child of relet', async () => {
     const { status, stderr } = await cluster.relet('detach node-2 --yes');
     expect([status, stderr]).toEqual([2, expect.stringContaining('relet is the parent of the kubelet on node-2')]);

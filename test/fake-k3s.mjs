@@ -2,7 +2,8 @@
 /**
  * A stand-in for k3s and RKE2, by the name of its program: writes its own drop-in, logs the kubelet's flags as they do, waits for an API
  * server (as long as /etc/api-away is there), and then is test/fake-kubelet.mjs (k3s) or its parent (RKE2). It ends as they do: k3s with
- * the kubelet's exit code, or with 0 if /etc/exits-with-0 is there, as from 1.35 on; RKE2 never, and starts the kubelet again.
+ * the kubelet's exit code, or with 0 if /etc/exits-with-0 is there, as since 1.32.10, 1.33.6, 1.34.2 and 1.35.0; RKE2 never, and starts the
+ * kubelet again.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';

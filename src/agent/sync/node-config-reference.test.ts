@@ -41,6 +41,24 @@ test('the answer to an analysis is in the status until the next one', () => {
   );
 });
 
+describe('the condition UnitOK', () => {
+  const condition = (report: Partial<Report>) =>
+    nextStatus({}, { ...local, ...report }, about).conditions?.find(({ type }) => type === 'UnitOK');
+  const notices = [{ reason: 'UnitMasked' as const, message: 'the unit is masked' }];
+
+  test.each(['systemd', 'k3s-server', 'k3s-agent', 'rke2-server', 'rke2-agent'] as const)(
+    'is there for %s',
+    (driver) => {
+      expect(condition({ driver })).toMatchObject({ status: 'True', reason: 'UnitAsExpected' });
+      expect(condition({ driver, notices })).toMatchObject({ status: 'False', reason: 'UnitMasked' });
+    },
+  );
+
+  test('is absent where relet is the parent of the kubelet', () => {
+    expect(condition({ driver: 'process' })).toBeUndefined();
+  });
+});
+
 describe('the condition UpgradeRisk', () => {
   const condition = (report: Report, present = {}) =>
     nextStatus(present, report, about).conditions?.find(({ type }) => type === 'UpgradeRisk');

@@ -14,6 +14,7 @@ import {
 } from '../../api/condition-reasons.js';
 import { ConfigError } from '../../api/config-error.js';
 import { formatRef, type NodeConfigSource, refOf } from '../../api/config-ref.js';
+import { isAttached } from '../../api/driver-name.js';
 import { owedAnnotation, readOwed } from '../../api/node-annotations.js';
 import {
   agentMissingCondition,
@@ -321,7 +322,7 @@ const longestNotice = 1000;
 /** None if relet is the parent of the kubelet. */
 function unitConditions({ driver, notices = [] }: Report, present: readonly NodeConfigCondition[]): NewCondition[] {
   const type = nodeConditions[4];
-  if (driver !== 'systemd' && !present.some((condition) => condition.type === type)) return [];
+  if (!isAttached(driver) && !present.some((condition) => condition.type === type)) return [];
   const [first] = notices;
   if (first === undefined) return [{ type, status: 'True', ...unitReasons.none }];
   const { reason, message } = unitReasons[first.reason];

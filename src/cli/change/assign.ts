@@ -1,5 +1,6 @@
 /** `relet assign`, `reset`, `detach` and `undo`: assign nodes a config that already exists, in a ConfigMap or on the host. */
 import { formatRef, nodeConfigSource, parseRef, refOf } from '../../api/config-ref.js';
+import { isAttached } from '../../api/driver-name.js';
 import { configLabel } from '../../api/node-config.js';
 import { isNotFound } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
@@ -64,7 +65,7 @@ export const detach = (names: string[], options: AssignOptions): Promise<void> =
         throw new CannotRun(
           "the cluster has no NodeConfigs, so agents cannot be asked through the API; on each host run '/var/lib/relet/bin/relet detach --host'",
         );
-      const other = nodes.find(({ driver = 'systemd' }) => driver !== 'systemd');
+      const other = nodes.find(({ driver }) => driver !== undefined && !isAttached(driver));
       if (other !== undefined)
         throw new CannotRun(
           `relet is the parent of the kubelet on ${other.name}, not beside it (driver ${other.driver}), so there is nothing to detach; docs/install.md#uninstalling shows how to remove it`,

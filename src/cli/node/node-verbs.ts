@@ -9,6 +9,7 @@ import { reportRecord } from '../../agent/report/reporter.js';
 import { handleRequest, type Request, requestRecord } from '../../agent/requests.js';
 import { NodeState, sourceOf } from '../../agent/state/node-state.js';
 import { type ExactRef, isExactRef, sameConfig } from '../../api/config-ref.js';
+import { isAttached } from '../../api/driver-name.js';
 import { realFiles } from '../../atomic-file.js';
 import { CannotRun } from '../../cannot-run.js';
 import { systemClock } from '../../clock.js';
@@ -126,7 +127,7 @@ function signingLines({ signing, active }: HostStatus): [string, string][] {
 }
 
 function kubeletText({ kubelet, driver }: HostStatus): string {
-  if (driver === 'systemd') return "in its own unit: 'systemctl status' shows it";
+  if (isAttached(driver)) return "in its own unit: 'systemctl status' shows it";
   return kubelet ? `${kubelet.version}, running (pid ${kubelet.pid})` : 'not running';
 }
 
