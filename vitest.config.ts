@@ -1,5 +1,7 @@
 /** One vitest project: unit tests are beside the code, scenarios across modules in test/. */
-import { readFileSync, statfsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -51,24 +53,33 @@ const memoryDir = '/dev/shm';
 const roomBytes = 2 ** 31;
 
 /** Nodes and servers sync every write. In memory that takes no time, and what was synced is tested without a disk (crash.test.ts). */
-function temporaryDir(): { TMPDIR?: string } {
+function isMemoryDirSuitable(): boolean {
   try {
     const { bavail, bsize } = statfsSync(memoryDir);
-    const mount = readFileSync('/proc/mounts', 'utf8')
+    const mount = mounts()
       .split('\n')
       .map((line) => line.split(' '))
       .find(([, path]) => path === memoryDir);
     // Some tests write programs there.
-    const isSuitable = mount?.[2] === 'tmpfs' && !mount[3]?.split(',').includes('noexec') && bavail * bsize > roomBytes;
-    return isSuitable ? { TMPDIR: memoryDir } : {};
+    return mount?.[2] === 'tmpfs' && !mount[3]?.split(',').includes('noexec') && bavail * bsize > roomBytes;
   } catch {
-    return {};
+    return false;
   }
 }
 
+const mounts = () => readFileSync('/proc/mounts', 'utf8');
+
+/** Holds everything temporary of a run, also what a program left that was killed, and is removed with it. */
+const runDir = mkdtempSync(join(isMemoryDirSuitable() ? memoryDir : tmpdir(), 'relet-run-'));
+process.once('exit', () => {
+  // A mount that is left may show files of the host.
+  if (existsSync('/proc/mounts') && mounts().includes(` ${runDir}/`)) return;
+  rmSync(runDir, { recursive: true, force: true, maxRetries: 5 });
+});
+
 export default defineConfig({
   test: {
-    env: temporaryDir(),
+    env: { TMPDIR: runDir },
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     setupFiles: ['test/property-seed.ts'],
     testTimeout: 180_000,

@@ -1,13 +1,12 @@
 /** Creating directories with their parents, and paths where none can be created. */
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryDir } from '../test/temporary-dir.js';
 import { makeDirectory } from './make-directory.js';
 
 test('creates a directory with its parents, and accepts one that exists', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'relet-mkdir-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = temporaryDir();
   makeDirectory(join(dir, 'a/b/c'));
   makeDirectory(join(dir, 'a/b/c'));
   expect(statSync(join(dir, 'a/b/c')).mode & 0o777).toBe(0o700);

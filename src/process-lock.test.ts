@@ -1,10 +1,10 @@
 /** A lock file lets one process in, in every order of steps, and is void when its holder is gone. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../test/eventually.js';
 import { Program } from '../test/program.js';
+import { temporaryDir } from '../test/temporary-dir.js';
 import { type Files, realFiles } from './atomic-file.js';
 import { bootId, identify, statOf } from './proc.js';
 import { Locked, lockHolder, type Processes, takeLock } from './process-lock.js';
@@ -12,10 +12,9 @@ import { Locked, lockHolder, type Processes, takeLock } from './process-lock.js'
 let directory: string;
 let path: string;
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'relet-lock-'));
+  directory = temporaryDir();
   path = join(directory, 'lock');
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 const here = () => ({ path, host: { bootId, identify }, files: realFiles });
 /** As a relet before 0.1.0 wrote it, and as this one does. */

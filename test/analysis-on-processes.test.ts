@@ -2,8 +2,7 @@
  * Analyses of whole rollouts whose nodes, API server and controller are processes. The signals below the agents are made. The windows of
  * an analysis last minutes: the test shortens them in the status, which is all that a controller knows about them.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { readClaim } from '../src/api/node-annotations.js';
@@ -19,12 +18,13 @@ import { assess } from '../src/rollout/assessment.js';
 import { clientFor, type EventObject } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { type Program, runRelet, sendSignal, startRelet } from './program.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const root = join(import.meta.dirname, '..');
 const lying = 'node-9';
 const down = 'node-10';
 
-let dir: string;
+const dir = temporaryDir();
 let lab: Lab;
 let admin: KubeClient;
 let controller: Program;
@@ -49,7 +49,6 @@ function startController(): void {
 }
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'relet-analysis-'));
   const kubeletFlags = ['--restart-interval=0s', '--hollow-worse-if=maxPods=60:podStartSeconds=1.7'];
   lab = await startLab({ nodes: 10, trialDuration: '300ms', packageDir: preparedRelet(), kubeletFlags });
   admin = clientFor(lab.kubeconfig);
@@ -61,7 +60,6 @@ afterAll(async () => {
   await controller?.end();
   admin?.close();
   await lab?.stop();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 interface Listener {

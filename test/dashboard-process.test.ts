@@ -1,8 +1,8 @@
 /** `relet dashboard` as a process: its link, its TLS, and the commands that it runs for people, which end when nobody waits for them. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { getPriority, tmpdir } from 'node:os';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { nodeConfigSets } from '../src/api/node-config-set.js';
@@ -24,6 +24,7 @@ import { isAlive } from './process-rig.js';
 import { type Program, sendSignal, startRelet } from './program.js';
 import { testKey } from './rig/signing.js';
 import { executable } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const set = {
   apiVersion: 'relet.dev/v1alpha1',
@@ -33,10 +34,9 @@ const set = {
 };
 let api: ApiServer;
 let admin: KubeClient;
-let dir: string;
+const dir = temporaryDir();
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'relet-dashboard-test-'));
   api = await startApiServer({ dataDir: join(dir, 'api') });
   admin = clientFor(api.kubeconfig);
   await applyDeploy(admin);
@@ -45,7 +45,6 @@ beforeAll(async () => {
 afterAll(async () => {
   admin.close();
   await api.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 /** `once` and `port` are of its link. */

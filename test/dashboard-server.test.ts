@@ -1,9 +1,7 @@
 /** The server of the dashboard over real HTTP, in front of the lab's API server, with people of different rights. */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
 import { BlockList } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { nodeConfigs } from '../src/api/node-config.js';
@@ -27,15 +25,15 @@ import { clientFor } from './cluster-rig.js';
 import { call, logIn, openStream } from './dashboard-client.js';
 import { eventually } from './eventually.js';
 import { applyDeploy } from './node-config-cluster.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const hostile = '</script><img src=x onerror=alert(1)>\u001b[2J';
 const tokens = readTokenFile('ann-token,ann,1\nann-renewed,ann,1\nbob-token,bob,2\neve-token,eve,3', 'tokens.csv');
 let api: ApiServer;
 let admin: KubeClient;
-let dir: string;
+const dir = temporaryDir();
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'relet-dashboard-test-'));
   api = await startApiServer({ tokens: [tokens], dataDir: join(dir, 'api') });
   admin = clientFor(api.kubeconfig);
   await applyDeploy(admin);
@@ -67,7 +65,6 @@ beforeAll(async () => {
 afterAll(async () => {
   admin.close();
   await api.close();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 async function addNode(name: string): Promise<void> {

@@ -4,9 +4,8 @@
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -60,7 +59,7 @@ const note = hasFirst
   : ` (skipped: start again under the first edition, since commit ${commit} is not in this clone)`;
 
 let first: string | undefined;
-const building = hasFirst ? mkdtempSync(join(tmpdir(), 'relet-first-edition-')) : undefined;
+const building = hasFirst ? temporaryDir() : undefined;
 const turn = createServer();
 
 beforeAll(async () => {
@@ -71,10 +70,7 @@ beforeAll(async () => {
   });
   if (building !== undefined) first = await buildFirstEdition(building);
 });
-afterAll(() => {
-  turn.close();
-  if (building !== undefined) rmSync(building, { recursive: true, force: true });
-});
+afterAll(() => void turn.close());
 
 test.each(cases)(`a node left %s keeps what it ran, %s CRD${note}`, async (_name, crd, state) => {
   const node = await leftBehind(state, crd);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Lab, type LabOptions, startLab } from '../src/lab/index.js';
 import { eventually } from './eventually.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const packageDir = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(packageDir, path), 'utf8');
@@ -75,7 +76,7 @@ describe('startLab', () => {
   });
 
   test('a program that exits without stop() leaves no process running', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'relet-exits-'));
+    const dir = temporaryDir();
     const script = join(dir, 'exits.mjs');
     writeFileSync(
       script,
@@ -88,7 +89,6 @@ process.exit(0);
     const { stdout } = spawnSync(process.execPath, [script], { encoding: 'utf8', env: { TMPDIR: dir } });
     expect(stdout).toContain('relet-lab-');
     await eventually('its processes have ended', () => expect(processesOf(stdout.trim())).toEqual([]));
-    rmSync(dir, { recursive: true, force: true });
   });
 
   test.each<[LabOptions, string]>([

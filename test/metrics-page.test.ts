@@ -1,13 +1,13 @@
 /** docs/metrics.md lists each metric and each alert, as they are; alerts use metrics that exist, and fire when their tests say. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { newCounters, render } from '../src/agent/report/metrics.js';
 import { controllerMetrics, newControllerCounters } from '../src/controller/metrics.js';
 import { needs } from './programs.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -122,11 +122,10 @@ describe.skipIf(promtool.isMissing)(`as Prometheus sees it${promtool.note}`, () 
   });
 
   test('the queries of the dashboard are valid', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'relet-queries-')), 'rules.json');
+    const file = join(temporaryDir(), 'rules.json');
     const rules = queries.map((expr, index) => ({ record: `query_${index}`, expr }));
     writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
     const checked = run(['check', 'rules', file]);
-    rmSync(dirname(file), { recursive: true });
     expect(checked).toMatchObject({ status: 0 });
   });
 

@@ -1,8 +1,7 @@
 /**
  * Compares the reactions of real kubelets to recorded documents with the results of relet; see test/evidence/oracle.md.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CheckResult, check } from '../src/config/check.js';
@@ -10,6 +9,7 @@ import { fieldAt } from '../src/config/fields.js';
 import type { Host, KubeletConfig } from '../src/config/model.js';
 import { newerOracleCases, type OracleAnswer, type OracleDocument, oracleCases } from './evidence/read.js';
 import { relet } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const cases = oracleCases();
 const newer = newerOracleCases();
@@ -141,27 +141,23 @@ describe('real kubelets', () => {
   });
 
   test('the command line says the same as the library', () => {
-    const dir = mkdtempSync(join(tmpdir(), 'relet-oracle-'));
-    try {
-      const sample = settled.filter((_, index) => index % 41 === 0);
-      for (const { id, one, minor, ours } of sample) {
-        const path = join(dir, 'kubelet.yaml');
-        writeFileSync(path, one.payload);
-        const flags = one.flags.flatMap((flag) => ['--flag', flag]);
-        const version = ['--kubelet-version', `1.${minor}`];
-        const { stdout, status } = relet(['config', 'validate', path, '--lenient', '-o', 'json', ...version, ...flags]);
-        const [report] = JSON.parse(stdout);
-        expect({ id, verdict: report.verdict, startup: report.startup }).toEqual({
-          id,
-          verdict: ours.verdict,
-          startup: ours.startup,
-        });
-        expect(status).toBe(ours.findings.some(({ severity }) => severity === 'error') ? 1 : 0);
-      }
-      expect(sample.length).toBeGreaterThan(15);
-    } finally {
-      rmSync(dir, { recursive: true, force: true });
+    const dir = temporaryDir();
+    const sample = settled.filter((_, index) => index % 41 === 0);
+    for (const { id, one, minor, ours } of sample) {
+      const path = join(dir, 'kubelet.yaml');
+      writeFileSync(path, one.payload);
+      const flags = one.flags.flatMap((flag) => ['--flag', flag]);
+      const version = ['--kubelet-version', `1.${minor}`];
+      const { stdout, status } = relet(['config', 'validate', path, '--lenient', '-o', 'json', ...version, ...flags]);
+      const [report] = JSON.parse(stdout);
+      expect({ id, verdict: report.verdict, startup: report.startup }).toEqual({
+        id,
+        verdict: ours.verdict,
+        startup: ours.startup,
+      });
+      expect(status).toBe(ours.findings.some(({ severity }) => severity === 'error') ? 1 : 0);
     }
+    expect(sample.length).toBeGreaterThan(15);
   });
 });
 

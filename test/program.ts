@@ -45,7 +45,9 @@ export class Program {
     const { env, cwd, uid, gid, isGroup = false, input, logFile } = options;
     const log = logFile === undefined ? 'pipe' : openSync(logFile, 'a');
     const stdin = input === undefined ? 'ignore' : 'pipe';
-    const child = spawn(file, args, { env, cwd, uid, gid, detached: isGroup, stdio: [stdin, log, log] });
+    // Also what a program leaves that is killed is removed with the directory of the run.
+    const place = env && { TMPDIR: process.env.TMPDIR, ...env };
+    const child = spawn(file, args, { env: place, cwd, uid, gid, detached: isGroup, stdio: [stdin, log, log] });
     if (typeof log === 'number') closeSync(log);
     this.#child = child;
     this.#isGroup = isGroup;

@@ -6,10 +6,9 @@
  *   KUBEBUILDER_ASSETS=/opt/k8s-1.36 DROP_IN_RUNS=300 npx vitest run test/real-drop-ins.test.ts
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { check } from '../src/config/check.js';
 import { decode } from '../src/config/decode.js';
 import { complete } from '../src/config/decode-fields.js';
@@ -24,6 +23,7 @@ import { asYaml } from '../src/go/yaml/write.js';
 import { askKubelet } from './ask-kubelet.js';
 import { anyDropIn, anyLocal, isDeviation } from './drop-in-cases.js';
 import { kubeletBinary } from './real-kubelet-rig.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const kubelet = kubeletBinary('KUBEBUILDER_ASSETS');
 const { minor, version } = kubelet ?? { minor: 0, version: '' };
@@ -31,11 +31,7 @@ const runs = Number(process.env.DROP_IN_RUNS ?? 40);
 const title =
   minor >= 28 ? version : 'a real kubelet (skipped: there is no kubelet of 1.28 or later in KUBEBUILDER_ASSETS)';
 
-let dir: string;
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'relet-drop-ins-'));
-});
-afterAll(() => rm(dir, { recursive: true, force: true }));
+const dir = temporaryDir();
 
 const textOf = (config: KubeletConfig): string => asYaml({ ...header, ...config });
 

@@ -2,8 +2,7 @@
  * A rollout to nodes that are real processes, and its rehearsal with the same failure: the same nodes in the same waves and order, and
  * the same node halts it. Six nodes; `npm run test:rehearsal` has thirty.
  */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type NodeConfigSet, nodeConfigSets } from '../src/api/node-config-set.js';
@@ -13,6 +12,7 @@ import type { Rehearsal } from '../src/rehearsal/report.js';
 import { assess } from '../src/rollout/assessment.js';
 import { clientFor } from './cluster-rig.js';
 import { relet } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const count = Number(process.env.RELET_REHEARSAL_NODES ?? 6);
 const root = join(import.meta.dirname, '..');
@@ -33,7 +33,7 @@ const set = {
 };
 
 let lab: Lab;
-let dir: string;
+const dir = temporaryDir();
 
 /** relet, with a kubelet on one node that exits at its start with the new config. */
 function failingRelet(): string {
@@ -48,12 +48,10 @@ function failingRelet(): string {
 }
 
 beforeAll(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'relet-failing-'));
   lab = await startLab({ nodes: count, trialDuration: '2s', packageDir: failingRelet() });
 });
 afterAll(async () => {
   await lab?.stop();
-  rmSync(dir, { recursive: true, force: true });
 });
 
 interface Seen {

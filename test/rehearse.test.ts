@@ -1,7 +1,6 @@
 /** `relet rollout rehearse`: what a rollout does is found out on a copy of the nodes, and is the same for the same seed. */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { formatRef } from '../src/api/config-ref.js';
@@ -20,6 +19,7 @@ import { type Rehearsal, reportOf } from '../src/rehearsal/report.js';
 import { rowOf, spreadOf } from '../src/rehearsal/spread.js';
 import { desiredRevision, payloadOf, setConfigMap } from '../src/rollout/revision.js';
 import { relet } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 import { setTraps } from './traps.js';
 
 const deploy = join(import.meta.dirname, '../deploy');
@@ -365,14 +365,9 @@ describe('a rehearsal', () => {
 
 describe('relet rollout rehearse', () => {
   const manifest = JSON.stringify(setWith({ waves }));
-  const dir = () => {
-    const made = mkdtempSync(join(tmpdir(), 'relet-rehearse-'));
-    onTestFinished(() => rmSync(made, { recursive: true }));
-    return made;
-  };
 
   test('reads the set from standard input, prints one document, and progress for a program', () => {
-    const file = join(dir(), 'page.html');
+    const file = join(temporaryDir(), 'page.html');
     const words = [
       '--count',
       '4',
@@ -457,7 +452,7 @@ describe('relet rollout rehearse', () => {
     ['two node lists', ['--count', '3', '--nodes', 'FILE'], '{}', /do not go together/],
     ['a page of many', ['--count', '3', '--seeds', '2', '--html', 'FILE'], '', /--html shows one rehearsal/],
   ])('cannot run with %s, and says what to do', (_name, words, content, message) => {
-    const file = join(dir(), 'nodes.json');
+    const file = join(temporaryDir(), 'nodes.json');
     writeFileSync(file, content);
     const args = words.map((word) => (word === 'FILE' ? file : word));
     const { status, stdout, stderr } = relet(['rollout', 'rehearse', '-', ...args], { stdin: manifest });
@@ -495,7 +490,7 @@ describe('relet rollout rehearse', () => {
   });
 
   test('reads a list of any length, and says what it does not know of the nodes', () => {
-    const file = join(dir(), 'nodes.json');
+    const file = join(temporaryDir(), 'nodes.json');
     const nodes = { items: [node('a'), node('b', { version: 'v1.40.0' })] };
     writeFileSync(file, `${JSON.stringify(nodes)}${' '.repeat(9 * 2 ** 20)}`);
     const set = setWith({}, { accept: ['Drain'] });

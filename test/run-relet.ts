@@ -18,7 +18,7 @@ export function relet(
     encoding: 'utf8',
     input: options.stdin ?? '',
     cwd: options.cwd,
-    env: { PATH: process.env.PATH, ...options.env },
+    env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...options.env },
     maxBuffer: 64 * 1024 * 1024,
   });
   return { status, stdout, stderr };

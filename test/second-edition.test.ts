@@ -13,6 +13,7 @@ import { eventually } from './eventually.js';
 import { runRelet } from './program.js';
 import { cannotBuild, unpackEdition } from './rig/edition.js';
 import { executable } from './run-relet.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const commit = '568b245';
 const fixture = join(import.meta.dirname, 'fixtures/second-edition/lab.tar.gz');
@@ -108,7 +109,7 @@ describe('records that this edition wrote', () => {
     `the second edition starts on them again${reason ? ` (skipped: ${reason})` : ''}`,
     async () => {
       const lab = new OldLab();
-      const old = mkdtempSync(join(tmpdir(), 'relet-568b245-'));
+      const old = temporaryDir();
       try {
         unpackEdition(commit, old);
         // The library and its types are built from it, and not used here.
@@ -128,7 +129,6 @@ describe('records that this edition wrote', () => {
         await lab.relet('wait node-4 --for=lastKnownGood', { relet });
       } finally {
         await lab.remove();
-        rmSync(old, { recursive: true, force: true });
       }
     },
     600_000,

@@ -1,7 +1,6 @@
 /** Informer and watch loop on the embedded server through a network that breaks: no event is missed. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { KubeObject } from '../src/api/object.js';
@@ -11,6 +10,7 @@ import { configMaps } from '../src/kube/resource-type.js';
 import { watchLoop } from '../src/kube/watch.js';
 import { startApiServer } from '../src/lab/apiserver/apiserver.js';
 import { clientFor } from './cluster-rig.js';
+import { temporaryDir } from './temporary-dir.js';
 
 const namespace = 'default';
 const configMap = (name: string, value: string) => ({
@@ -74,13 +74,12 @@ async function brittleLine(serverPort: number, lifeBytes: () => number) {
 
 describe('a watch of the embedded server', () => {
   test('an informer has the objects of the server after hundreds of changes over connections that break', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'relet-follow-'));
+    const dir = temporaryDir();
     const server = await startApiServer();
     const stop = new AbortController();
     onTestFinished(async () => {
       stop.abort();
       await server.close();
-      rmSync(dir, { recursive: true });
     });
     const admin = clientFor(server.kubeconfig);
     const line = await brittleLine(server.port, () => 3000 + Math.random() * 20_000);
@@ -116,13 +115,12 @@ describe('a watch of the embedded server', () => {
   });
 
   test('a watch loop continues after a restart of the server, and receives later changes', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'relet-restart-'));
+    const dataDir = temporaryDir();
     const stop = new AbortController();
     let server = await startApiServer({ dataDir });
     onTestFinished(async () => {
       stop.abort();
       await server.close();
-      rmSync(dataDir, { recursive: true });
     });
     const admin = clientFor(server.kubeconfig);
     await admin.create(configMaps, { namespace }, configMap('one', 'first'));
@@ -172,11 +170,10 @@ describe('a watch of the embedded server', () => {
     });
     const lines = new Set<Socket>();
     await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve));
-    const dir = mkdtempSync(join(tmpdir(), 'relet-gate-'));
+    const dir = temporaryDir();
     onTestFinished(() => {
       gate.close();
       for (const line of lines) line.destroy();
-      rmSync(dir, { recursive: true });
     });
     const path = join(dir, 'kubeconfig');
     const port = String((gate.address() as AddressInfo).port);

@@ -1,10 +1,9 @@
 /** The webhook of the controller: a real receiver on loopback, the whole controller in memory, nodes modelled. */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/clock.js';
@@ -15,6 +14,7 @@ import { systemFileReader } from '../src/kube/kubeconfig.js';
 import { selfSigned } from '../src/lab/hollow-kubelet/serving-certificate.js';
 import { systemRandom } from '../src/random.js';
 import { createSetRig, type SetRig } from './set-rig.js';
+import { temporaryDir } from './temporary-dir.js';
 
 /** Keeps what arrives; `answer` is its status code, or undefined for none at all. */
 async function receiver({
@@ -114,8 +114,7 @@ test('a receiver that fails gets the notice again, and one that never answers de
 });
 
 test('the token is sent over TLS to a receiver whose authority is in the file, and is in no error', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'relet-webhook-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = temporaryDir();
   const tls = selfSigned('localhost', ['127.0.0.1'], Date.now(), systemRandom);
   const [caFile, tokenFile] = [join(dir, 'ca.crt'), join(dir, 'token')];
   writeFileSync(caFile, tls.cert);

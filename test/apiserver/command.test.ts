@@ -1,21 +1,17 @@
 /** `relet apiserver` as a command: files, output and rejected flags. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { type Program, startRelet } from '../program.js';
 import { relet as runRelet } from '../run-relet.js';
+import { temporaryDir } from '../temporary-dir.js';
 
-let home: string;
+const home = temporaryDir();
 const servers: Program[] = [];
 
-beforeAll(() => {
-  home = mkdtempSync(join(tmpdir(), 'relet-command-'));
-});
 afterAll(() => {
   for (const server of servers) server.kill('SIGKILL');
-  rmSync(home, { recursive: true, force: true });
 });
 
 /** Resolves with the output once the server is ready. */

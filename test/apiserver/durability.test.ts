@@ -2,28 +2,22 @@
  * kill -9 during concurrent writes: acknowledged writes are there, revisions only grow, watches resume without gap or
  * repetition.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Agent, type RequestOptions, request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.js';
 import { type Program, startRelet } from '../program.js';
+import { temporaryDir } from '../temporary-dir.js';
 
 const rounds = 20;
 const writers = 8;
 const maps = '/api/v1/namespaces/default/configmaps';
 
-let directory: string;
+const directory = temporaryDir();
 let server: Program | undefined;
 
-beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'relet-kill-'));
-});
-afterAll(() => {
-  server?.kill('SIGKILL');
-  rmSync(directory, { recursive: true, force: true });
-});
+afterAll(() => server?.kill('SIGKILL'));
 
 /** Starts the server and resolves with its address once it is ready. */
 async function start(): Promise<string> {

@@ -1,10 +1,8 @@
 /** Owner references over the API: background deletion, also after a restart. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import type { StoreEvent } from '../../src/memory-api/store/store.js';
+import { temporaryDir } from '../temporary-dir.js';
 import { type Client, clientOf } from './client.js';
 
 const maps = '/api/v1/namespaces/default/configmaps';
@@ -76,7 +74,7 @@ test('an object whose owner never existed, or has another uid, is deleted', asyn
 });
 
 test('an object whose owner was deleted without garbage collection is deleted at the next start', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'relet-garbage-'));
+  const dataDir = temporaryDir();
   const first = await startApiServer({ dataDir, garbageCollection: false });
   client = clientOf(first, 'memory');
   await make('child', [await make('owner')]);
@@ -88,7 +86,6 @@ test('an object whose owner was deleted without garbage collection is deleted at
   if ((await get('child')).code === 200) await childGone;
   expect((await get('child')).code).toBe(404);
   await second.close();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 test('a Pod of a deleted DaemonSet is deleted; one of a DaemonSet that never existed is kept', async () => {

@@ -1,10 +1,8 @@
 /** ValidatingAdmissionPolicies: variables, actions and matching. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from '../../src/lab/apiserver/apiserver.js';
 import type { BindingSpec, PolicySpec } from '../../src/memory-api/resources/admission-policy.js';
+import { temporaryDir } from '../temporary-dir.js';
 import { type Client, clientOf } from './client.js';
 
 const group = '/apis/admissionregistration.k8s.io/v1';
@@ -357,8 +355,7 @@ test('a policy gets defaults and applies at once', async () => {
 });
 
 test('a policy applies after a restart', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'relet-policies-'));
-  onTestFinished(() => rmSync(dataDir, { recursive: true }));
+  const dataDir = temporaryDir();
   const [here, there] = [server, client];
   const restart = async () => {
     server = await startApiServer({ dataDir });

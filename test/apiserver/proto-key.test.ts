@@ -1,9 +1,7 @@
 /** A key named __proto__ is stored like any other, with every encoding, and after a restart. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startApiServer } from '../../src/lab/apiserver/apiserver.js';
+import { temporaryDir } from '../temporary-dir.js';
 import { clientOf } from './client.js';
 
 const crd = {
@@ -46,8 +44,7 @@ test.each([
   ['a ConfigMap', '/api/v1/namespaces/default/configmaps', 'apiVersion: v1\nkind: ConfigMap\n', true],
   ['a custom resource', '/apis/x.dev/v1/namespaces/default/things', 'apiVersion: x.dev/v1\nkind: Thing\n', false],
 ])('%s', async (_kind, collection, header, isBuiltIn) => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'relet-proto-'));
-  onTestFinished(() => rmSync(dataDir, { recursive: true }));
+  const dataDir = temporaryDir();
   let { server, client } = await start(dataDir);
   onTestFinished(() => server.close());
   await client.call({ method: 'POST', path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', body: crd });

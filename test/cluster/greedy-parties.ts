@@ -1,8 +1,7 @@
 /** Parties who want more than they may, on Kubernetes 1.26 and later; docs/security.md has a line for each. A part of the cluster suite. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { nodeConfigs } from '../../src/api/node-config.js';
 import type { KubeObject } from '../../src/api/object.js';
 import { isForbidden } from '../../src/api/status.js';
@@ -15,6 +14,7 @@ import {
   roleBindings,
 } from '../../src/kube/resource-type.js';
 import { clientFor } from '../cluster-rig.js';
+import { temporaryDir } from '../temporary-dir.js';
 import { configMapObject, point, write } from './cluster-node.js';
 import { controllerKubeconfig } from './controller.js';
 import { condition, exists, type Scene, until } from './scene.js';
@@ -142,9 +142,8 @@ export function greedyParties(scene: Scene, { hasPolicies }: { hasPolicies: bool
 
     test('a node whose report is very deep or very wide stops nothing for the others', async () => {
       const { admin, freshNode, granted, newConfig, operator } = scene;
-      const dir = mkdtempSync(join(tmpdir(), 'relet-report-'));
+      const dir = temporaryDir();
       const file = join(dir, 'patch.json');
-      onTestFinished(() => rmSync(dir, { recursive: true }));
       const deep = `${'{"a":'.repeat(8000)}1${'}'.repeat(8000)}`;
       const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 8000 }, (_, at) => [`key-${at}`, 'x'])));
       const asNode = ['--as=system:node:node-b', '--as-group=system:nodes'];

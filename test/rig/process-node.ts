@@ -1,6 +1,5 @@
 /** A node with real files, a child process in front of the agent, and a clock that flows and can be moved ahead. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { AgentOptions, FlowOptions } from '../../src/agent/create-agent.js';
@@ -24,6 +23,7 @@ import { systemRandom } from '../../src/random.js';
 import { eventually } from '../eventually.js';
 import { FlowingClock } from '../flowing-clock.js';
 import { freePort } from '../free-port.js';
+import { temporaryDir } from '../temporary-dir.js';
 import { simpleValidator, sourceOf, TestNode } from './node.js';
 
 export interface RigOptions {
@@ -228,11 +228,10 @@ export class Rig extends TestNode {
 }
 
 export async function createRig(options: RigOptions = {}): Promise<Rig> {
-  const root = mkdtempSync(join(tmpdir(), 'relet-agent-'));
+  const root = temporaryDir();
   const rig = new Rig(options, options.dir ?? join(root, 'dynamic-config'), options.healthzPort ?? (await freePort()));
   onTestFinished(async () => {
     await rig.stop().catch(() => {});
-    rmSync(root, { recursive: true, force: true });
   });
   return rig;
 }

@@ -1,9 +1,9 @@
 /** The name of the Node that an agent belongs to, and its user: the credential that a program gives is the node's own, or is not used. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Answer, answerJson, answerStatus, startScriptedServer } from '../../../test/scripted-server.js';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { systemClock } from '../../clock.js';
 import { systemFileReader } from '../../kube/kubeconfig.js';
 import { silentLog } from '../../log.js';
@@ -14,8 +14,7 @@ import { NodeConnection, nodeNameFrom } from './connect.js';
 async function connect(answer: Answer) {
   const server = await startScriptedServer(answer);
   onTestFinished(() => server.close());
-  const dir = mkdtempSync(join(tmpdir(), 'relet-connect-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = temporaryDir();
   const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'node-token', interactiveMode: 'Never' };
   const kubeconfig = join(dir, 'kubelet.conf');
   const text = {

@@ -1,8 +1,9 @@
 /** The directory of a lab: its flag in printed commands, and which files belong to it. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { temporaryDir } from '../../../test/temporary-dir.js';
 import { dataDirFlag, openSystemDirectory } from './directory.js';
 
 test('commands have --data-dir only for a directory that is not the default', () => {
@@ -11,8 +12,7 @@ test('commands have --data-dir only for a directory that is not the default', ()
 });
 
 test('a directory in which a relet before 0.1.0 restored a backup is still usable, and --fresh clears it', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'relet-directory-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const dir = temporaryDir();
   for (const name of ['store', 'store-before-2026-01-01T00-00-00-000Z']) mkdirSync(join(dir, name));
   openSystemDirectory(dir).clear();
   expect(readdirSync(dir)).toEqual([]);

@@ -1,14 +1,14 @@
 /** The server's certificates: created once, kept and renewed; and authentication with them over a real TLS socket. */
 
 import { X509Certificate } from 'node:crypto';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, get } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { temporaryDir } from '../../../../test/temporary-dir.js';
 import { silentLog } from '../../../log.js';
 import { systemRandom } from '../../../random.js';
 import { RequestAuthenticator } from '../access/authenticate.js';
@@ -18,9 +18,8 @@ import { openPki, type Pki } from './pki.js';
 
 let dir: string;
 beforeEach(() => {
-  dir = join(mkdtempSync(join(tmpdir(), 'relet-pki-')), 'pki');
+  dir = join(temporaryDir(), 'pki');
 });
-afterEach(() => rmSync(join(dir, '..'), { recursive: true, force: true }));
 
 const at = (date: string) => ({ now: () => Date.parse(date) });
 const open = (clock = at('2026-01-01'), bindAddress = '127.0.0.1') =>

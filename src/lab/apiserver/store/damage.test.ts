@@ -1,8 +1,8 @@
 /** A store that is damaged, of another format or in use is rejected with a remedy, and not changed. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { temporaryDir } from '../../../../test/temporary-dir.js';
 import { systemClock } from '../../../clock.js';
 import { RevisionStore } from '../../../memory-api/store/revision-store.js';
 import type { Store } from '../../../memory-api/store/store.js';
@@ -28,7 +28,7 @@ async function write(store: Store, from: number, to: number): Promise<void> {
 
 /** A store with 200 objects in its snapshot and 100 in its log. */
 beforeAll(async () => {
-  home = mkdtempSync(join(tmpdir(), 'relet-damage-'));
+  home = temporaryDir();
   healthy = join(home, 'healthy');
   let store: Store = new RevisionStore(await openDiskJournal({ directory: healthy, shrinkBytes: 1 }), systemClock);
   await write(store, 0, 200);
@@ -38,7 +38,6 @@ beforeAll(async () => {
   await store.close();
   expect(readdirSync(healthy)).toHaveLength(2);
 });
-afterAll(() => rmSync(home, { recursive: true }));
 
 function copy(): { directory: string; snapshot: string; log: string } {
   const directory = join(home, `copy-${copies++}`);
