@@ -35,9 +35,7 @@ describe.each(['Node', 'NodeConfig'] as const)('through a %s', (through) => {
 
 test('a config that is refused at the start of relet has its cause in the status, and an event of its own', async () => {
   const rig = await createClusterRig({ through: 'NodeConfig' });
-  await rig.createConfigMap('gated', { kubelet: rig.node.config('# gated') });
-  await rig.point('gated');
-  await rig.until('active', () => rig.config?.active !== undefined);
+  await rig.activate('gated', '# gated');
   await rig.node.stop();
   const refusing: Validator = {
     async validate({ checkpoint }) {

@@ -138,6 +138,14 @@ export class ClusterRig {
     return this.assign({ configMap: { namespace: this.namespace, name, kubeletConfigKey } });
   }
 
+  /** Assigns a new ConfigMap with a config that the fake kubelet runs well with, and waits until it is active. */
+  async activate(name: string, ...orders: string[]): Promise<KubeObject> {
+    const configMap = await this.createConfigMap(name, { kubelet: this.node.config(...orders) });
+    await this.point(name);
+    await this.until('active', () => this.config?.active?.configMap?.name === name);
+    return configMap;
+  }
+
   /** Puts the node's kubeconfig where it belongs, as TLS bootstrap would. */
   async connect(): Promise<void> {
     writeFileSync(this.nodeKubeconfig, await nodeKubeconfigText(this.server, this.name));

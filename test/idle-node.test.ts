@@ -38,9 +38,7 @@ test.each([
   // Short: the clock is moved by less than the shortest watch lasts, 15 minutes, from here to the end.
   const node = { options: { trial: { ...defaultTrialLimits, durationMs: 60_000 } } };
   const rig = await createClusterRig({ through, node, server: { onRequest } });
-  await rig.createConfigMap('at-rest', { kubelet: rig.node.config('maxPods: 77') });
-  await rig.point('at-rest');
-  await rig.until('active', () => rig.config?.active !== undefined);
+  await rig.activate('at-rest', 'maxPods: 77');
   await rig.node.passTrial();
   await rig.until('last known good', () => rig.config?.lastKnownGood !== undefined);
   // The last it has to say.

@@ -3,16 +3,23 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createClusterRig } from './cluster-rig.js';
-import { config, fakeKubelet as fake, isAlive, newPlace, start, status, until, withDir } from './process-rig.js';
+import {
+  config,
+  fakeKubelet as fake,
+  isAlive,
+  newPlace,
+  start,
+  startOnCluster,
+  status,
+  until,
+  withDir,
+} from './process-rig.js';
 import { testKey } from './rig/signing.js';
 import { relet } from './run-relet.js';
 
 describe('relet kubelet', () => {
   test('follows the Node, makes its config last known good after the trial, and exits with its kubelet on SIGTERM', async () => {
-    const rig = await createClusterRig({ boot: false });
-    const place = await newPlace();
-    const node = withDir(place, rig);
-    await rig.until('first status', () => rig.config !== undefined);
+    const { rig, place, running: node } = await startOnCluster();
     const { metadata } = await rig.createConfigMap('good', { kubelet: config(place.port, 'eventRecordQPS: 7') });
     await rig.point('good');
     await rig.until('last known good', () => status(rig).lastKnownGood?.configMap?.uid === metadata.uid);
@@ -25,10 +32,7 @@ describe('relet kubelet', () => {
   });
 
   test('a config that the kubelet itself rejects is not started', async () => {
-    const rig = await createClusterRig({ boot: false });
-    const place = await newPlace();
-    const node = withDir(place, rig);
-    await rig.until('first status', () => rig.config !== undefined);
+    const { rig, place, running: node } = await startOnCluster();
     await rig.createConfigMap('bad', { kubelet: config(place.port, '# refuse invalid configuration: no such thing') });
     await rig.point('bad');
     await rig.until('error', () => status(rig).error !== undefined);
@@ -54,10 +58,7 @@ describe('relet kubelet', () => {
   });
 
   test('a kubelet that starves the service manager’s watchdog again and again is rolled back', async () => {
-    const rig = await createClusterRig({ boot: false });
-    const place = await newPlace();
-    const first = withDir(place, rig, '--trial-duration=10m');
-    await rig.until('first status', () => rig.config !== undefined);
+    const { rig, place, running: first } = await startOnCluster('--trial-duration=10m');
     await rig.createConfigMap('silent', { kubelet: config(place.port, 'eventRecordQPS: 7') });
     await rig.point('silent');
     await rig.until('active', () => status(rig).active !== undefined);
@@ -89,10 +90,7 @@ describe('relet kubelet', () => {
   });
 
   test('X11 with --on-change=exit a change exits 0, and the next start runs the new config', async () => {
-    const rig = await createClusterRig({ boot: false });
-    const place = await newPlace();
-    const first = withDir(place, rig, '--on-change=exit');
-    await rig.until('first status', () => rig.config !== undefined);
+    const { rig, place, running: first } = await startOnCluster('--on-change=exit');
     await rig.createConfigMap('good', { kubelet: config(place.port) });
     await rig.point('good');
     expect(await first.exit).toEqual({ code: 0, signal: null });

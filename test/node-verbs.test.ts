@@ -2,18 +2,15 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createClusterRig, nodeName } from './cluster-rig.js';
-import { config, newPlace, type Place, status, until, withDir } from './process-rig.js';
+import { nodeName } from './cluster-rig.js';
+import { config, type Place, startOnCluster, status, until, withDir } from './process-rig.js';
 import { relet } from './run-relet.js';
 
 describe('relet node', () => {
   const node = (place: Place, ...args: string[]) => relet(['node', ...args, `--dynamic-config-dir=${place.dir}`]);
 
   test('shows, holds, releases and goes back to local, with relet running', async () => {
-    const rig = await createClusterRig({ boot: false });
-    const place = await newPlace();
-    const running = withDir(place, rig);
-    await rig.until('first status', () => rig.config !== undefined);
+    const { rig, place, running } = await startOnCluster();
     await rig.createConfigMap('good', { kubelet: config(place.port, 'eventRecordQPS: 7') });
     await rig.point('good');
     await rig.until('last known good', () => status(rig).lastKnownGood !== undefined);
@@ -33,10 +30,7 @@ describe('relet node', () => {
   });
 
   test('views an overlay as the kubelet gets it: merged into the local config', async () => {
-    const rig = await createClusterRig({ boot: false });
-    const place = await newPlace();
-    withDir(place, rig);
-    await rig.until('first status', () => rig.config !== undefined);
+    const { rig, place } = await startOnCluster();
     await rig.createConfigMap('overlay', {
       kubelet:
         'apiVersion: relet.dev/v1alpha1\nkind: KubeletConfigurationOverlay\nconfig:\n  eventRecordQPS: 9\n  maxPods: 77\n',
@@ -52,10 +46,7 @@ describe('relet node', () => {
   });
 
   test('works where no relet runs and no API is', async () => {
-    const rig = await createClusterRig({ boot: false });
-    const place = await newPlace();
-    const running = withDir(place, rig);
-    await rig.until('first status', () => rig.config !== undefined);
+    const { rig, place, running } = await startOnCluster();
     await rig.createConfigMap('good', { kubelet: config(place.port) });
     await rig.point('good');
     await rig.until('active', () => status(rig).active !== undefined);
@@ -69,10 +60,7 @@ describe('relet node', () => {
   });
 
   test('hold lets assignments pass by, and release follows the last of them', async () => {
-    const rig = await createClusterRig({ boot: false });
-    const place = await newPlace();
-    const running = withDir(place, rig);
-    await rig.until('first status', () => rig.config !== undefined);
+    const { rig, place, running } = await startOnCluster();
     expect(node(place, 'hold', '--why', 'we look into it').stdout).toBe(
       `hold: done by relet (pid ${running.process.pid})\n`,
     );
@@ -87,10 +75,7 @@ describe('relet node', () => {
   });
 
   test('retry gives a config that failed its trial another one, also under its old name', async () => {
-    const rig = await createClusterRig({ boot: false });
-    const place = await newPlace();
-    const running = withDir(place, rig, '--trial-failed-starts=1');
-    await rig.until('first status', () => rig.config !== undefined);
+    const { rig, place, running } = await startOnCluster('--trial-failed-starts=1');
     const disk = join(place.dir, '..', 'disk');
     await rig.createConfigMap('picky', { kubelet: config(place.port, `# needs ${disk}`) });
     await rig.point('picky');
@@ -105,10 +90,7 @@ describe('relet node', () => {
   });
 
   test('what is asked while no relet runs counts from its next start on', async () => {
-    const rig = await createClusterRig({ boot: false });
-    const place = await newPlace();
-    const first = withDir(place, rig, '--trial-failed-starts=1');
-    await rig.until('first status', () => rig.config !== undefined);
+    const { rig, place, running: first } = await startOnCluster('--trial-failed-starts=1');
     await rig.createConfigMap('bad', { kubelet: config(place.port, '# exit 1') });
     await rig.point('bad');
     await rig.until('rolled back', () => status(rig).error !== undefined);

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { NodeConfigStatus } from '../src/api/config-ref.js';
-import type { ClusterRig } from './cluster-rig.js';
+import { type ClusterRig, createClusterRig } from './cluster-rig.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 import { type Exit, Program, sendSignal } from './program.js';
@@ -81,6 +81,15 @@ export const withDir = (place: Place, rig: ClusterRig, ...more: string[]) =>
     '--trial-duration=500ms',
     ...more,
   );
+
+/** A cluster, and relet as a process on its node, which has reported. */
+export async function startOnCluster(...flags: string[]) {
+  const rig = await createClusterRig({ boot: false });
+  const place = await newPlace();
+  const running = withDir(place, rig, ...flags);
+  await rig.until('first status', () => rig.config !== undefined);
+  return { rig, place, running };
+}
 
 export function isAlive(pid: number): boolean {
   try {

@@ -21,9 +21,7 @@ test('a pod that ran and is rejected after the restart is reported while that co
   const rig = await createClusterRig({ through: 'NodeConfig' });
   for (const name of ['ran', 'failed-before']) await createPod(rig, name);
   await setStatus(rig, 'failed-before', outOfPods);
-  await rig.createConfigMap('fewer', { kubelet: rig.node.config('maxPods: 1') });
-  await rig.point('fewer');
-  await rig.until('active', () => rig.config?.active !== undefined);
+  await rig.activate('fewer', 'maxPods: 1');
   await setStatus(rig, 'ran', outOfPods);
   const status = () => (rig.seen?.status ?? {}) as NodeConfigObjectStatus;
   await rig.node.advanceUntil('a warning', () => status().warnings !== undefined);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { restartDelayedAnnotation } from '../src/api/node-annotations.js';
 import type { KubeObject } from '../src/api/object.js';
 import { configMaps, nodes } from '../src/kube/resource-type.js';
-import { createFlowRig, type FlowRig } from './rig/memory-node.js';
+import { bootFlowRig, type FlowRig } from './rig/memory-node.js';
 
 const configSource = (name: string) => ({
   configMap: { name, namespace: 'kube-system', kubeletConfigKey: 'kubelet' },
@@ -26,8 +26,7 @@ async function soon(rig: FlowRig, what: string, satisfied: () => Promise<boolean
 
 /** A node whose free restarts are used up: it runs the first of the configs a and b. */
 async function busyRig(): Promise<FlowRig> {
-  const rig = await createFlowRig();
-  rig.boot();
+  const rig = await bootFlowRig();
   for (const name of ['a', 'b']) await rig.createConfigMap(name, `# ${name}`);
   await rig.createConfigMap('bad', 'kubeAPIQPS: -1');
   for (let change = 0; change < 10; change++) {
@@ -67,8 +66,7 @@ test('a config that is rejected is reported within two seconds, however many res
 });
 
 test('a second config that is rejected with the same error is reported at once too', async () => {
-  const rig = await createFlowRig();
-  rig.boot();
+  const rig = await bootFlowRig();
   await rig.assign('bad-1', 'kubeAPIQPS: -1');
   await rig.untilStatus({ assigned: 'bad-1', error: invalid });
   await rig.assign('bad-2', 'kubeAPIQPS: -2');
@@ -148,10 +146,8 @@ test('the error of the config before is not reported while the restart with anot
 });
 
 test('a thousand edits in a minute are read once a second and restart the kubelet sixteen times', async () => {
-  const rig = await createFlowRig();
-  rig.boot();
-  await rig.assign('disputed', '# edit 0');
-  await rig.untilStatus({ active: 'disputed' });
+  const rig = await bootFlowRig();
+  await rig.activate('disputed', '# edit 0');
   const place = { name: 'disputed', namespace: 'kube-system' };
   const config = (edit: number) =>
     `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n# edit ${edit}\n`;

@@ -29,9 +29,7 @@ describe('a Node that was Ready before the switch', () => {
   test('must be Ready again before the deadline, or the config is rolled back', async () => {
     const rig = await createClusterRig();
     await heartbeat(rig);
-    await rig.createConfigMap('cut-off', { kubelet: rig.node.config('# cut off') });
-    await rig.point('cut-off');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.activate('cut-off', '# cut off');
     // It is active before the API is asked, and the jump would end that request.
     await rig.node.until('checked', () => (rig.node.state.read(trialRecord)?.unhealthy?.ms ?? 0) > 0);
     rig.node.clock.advance(61_000);
@@ -47,9 +45,7 @@ describe('a Node that was Ready before the switch', () => {
   test('must be so in time, even if relet is restarted again and again before the deadline', async () => {
     const rig = await createClusterRig();
     await heartbeat(rig);
-    await rig.createConfigMap('cut-off', { kubelet: rig.node.config('# cut off') });
-    await rig.point('cut-off');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.activate('cut-off', '# cut off');
     for (const patience of [25_000, 50_000]) {
       rig.node.clock.advance(25_000);
       const waited = () => rig.node.state.read(trialRecord)?.unhealthy?.ms ?? 0;
@@ -69,9 +65,7 @@ describe('a Node that was Ready before the switch', () => {
   test('and when it is, time counts and the trial passes', async () => {
     const rig = await createClusterRig();
     await heartbeat(rig);
-    await rig.createConfigMap('good', { kubelet: rig.node.config('# good') });
-    await rig.point('good');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.activate('good', '# good');
     await heartbeat(rig, 1000);
     // A look comes at least every second until all is well; then the whole trial may pass.
     await rig.node.until('healthy', () => rig.node.log().includes('onTrial=true'));
@@ -117,9 +111,7 @@ describe('a kubelet without a healthz port', () => {
 
 describe('an API that is gone after the switch', () => {
   const assignAndLose = async (rig: ClusterRig) => {
-    await rig.createConfigMap('good', { kubelet: rig.node.config('# good') });
-    await rig.point('good');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.activate('good', '# good');
     await rig.server.close();
   };
 
@@ -162,9 +154,7 @@ describe('an API that is gone after the switch', () => {
 
 test('pods that the kubelet turns away during the trial are warnings', async () => {
   const rig = await createClusterRig();
-  await rig.createConfigMap('small', { kubelet: rig.node.config('# small') });
-  await rig.point('small');
-  await rig.until('active', () => rig.config?.active !== undefined);
+  await rig.activate('small', '# small');
   const spec = { nodeName, containers: [{ name: 'c', image: 'i' }] };
   await rig.admin.create(
     pods,

@@ -33,9 +33,7 @@ describe('status', () => {
 
   test('X2 a status that the API did not take is written again', async () => {
     const rig = await createClusterRig();
-    const { metadata } = await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await rig.point('good');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    const { metadata } = await rig.activate('good');
     // Somebody wipes it: as good as a write that was lost.
     await rig.admin.patch(
       nodes,
@@ -59,9 +57,7 @@ describe('status', () => {
 describe('equal bytes', () => {
   test('X5 an edit of metadata moves the records, not the kubelet', async () => {
     const rig = await createClusterRig();
-    await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await rig.point('good');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.activate('good');
     const starts = rig.node.starts().length;
     const { metadata } = await rig.patchConfigMap('good', { metadata: { labels: { team: 'a' } } });
     await rig.until('moved', () => rig.config?.active?.configMap?.resourceVersion === metadata.resourceVersion);
@@ -74,9 +70,7 @@ describe('equal bytes', () => {
 
   test('the last known good follows bytes that passed their trial before, after a trial under their new identity', async () => {
     const rig = await createClusterRig();
-    await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await rig.point('good');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.activate('good');
     await rig.node.passTrial();
     const { metadata } = await rig.patchConfigMap('good', { metadata: { labels: { team: 'a' } } });
     await rig.until('active', () => rig.config?.active?.configMap?.resourceVersion === metadata.resourceVersion);
@@ -136,9 +130,7 @@ describe('the reference', () => {
 
   test('X13 a node may clear its own reference, and goes back to local', async () => {
     const rig = await createClusterRig();
-    await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await rig.point('good');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.activate('good');
     await clientFor(rig.nodeKubeconfig).patch(
       nodes,
       { name: nodeName },
@@ -161,9 +153,7 @@ describe('the reference', () => {
 
   test('a lost checkpoint is downloaded again and used, without a person', async () => {
     const rig = await createClusterRig();
-    const { metadata } = await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await rig.point('good');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    const { metadata } = await rig.activate('good');
     await rig.node.stop();
     writeFileSync(join(rig.node.dir, 'checkpoints', metadata.uid!, metadata.resourceVersion!, 'kubelet'), 'rot');
     const before = rig.node.starts().length;
@@ -222,9 +212,7 @@ describe('a config that was rolled back', () => {
 describe('no instruction', () => {
   test('a Node that is gone changes nothing', async () => {
     const rig = await createClusterRig();
-    await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await rig.point('good');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.activate('good');
     const starts = rig.node.starts().length;
     await rig.admin.delete(nodes, { name: nodeName });
     await rig.node.until('noticed', () => rig.node.log().includes('Node deleted, keeping the current config'));
@@ -252,9 +240,7 @@ describe('no instruction', () => {
 describe('reset', () => {
   test('local is tried while the previous config is kept, and both records are empty once it was healthy', async () => {
     const rig = await createClusterRig();
-    await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await rig.point('good');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.activate('good');
     await rig.node.passTrial();
     await rig.assign(null);
     await rig.until('local', () => rig.config !== undefined && Object.keys(rig.config).length === 0);
@@ -264,9 +250,7 @@ describe('reset', () => {
 
   test('a local config that is not healthy is left for what ran before', async () => {
     const rig = await createClusterRig();
-    const { metadata } = await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await rig.point('good');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    const { metadata } = await rig.activate('good');
     rig.node.breakLocal('# exit 1');
     await rig.assign(null);
     await rig.until(
@@ -279,9 +263,7 @@ describe('reset', () => {
 
   test('use-local on the host goes back and stays there, whatever the API says', async () => {
     const rig = await createClusterRig();
-    await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await rig.point('good');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    await rig.activate('good');
     await rig.node.request({ verb: 'use-local' });
     await rig.until('local', () => rig.config !== undefined && rig.config.active === undefined);
     expect(rig.node.state.read(holdRecord)?.why).toContain('use-local');

@@ -12,9 +12,7 @@ async function started() {
   const unit = { detached: 0, ...quietUnit, detach: async () => void unit.detached++ };
   rig.unit = unit;
   rig.boot();
-  await rig.assign('good');
-  await rig.untilStatus({ active: 'good' });
-  await rig.passTrial();
+  await rig.makeLastKnownGood('good');
   return { rig, unit };
 }
 
@@ -52,8 +50,7 @@ describe('asked for through the API', () => {
     await rig.clock.advance(60_000);
     expect(rig.starts).toEqual(starts);
     expect(await reported(rig)).toEqual({ active: undefined, reason: 'Detached' });
-    await rig.assign('next');
-    await rig.untilStatus({ active: 'next' });
+    await rig.activate('next');
     expect(unit.detached).toBe(1);
     expect(rig.state.read(detachRecord)).toBeUndefined();
   });

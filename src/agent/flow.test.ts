@@ -1,6 +1,6 @@
 /** The whole flow of a node in memory: no process, no socket, no disk, no real time. */
 import { describe, expect, test, vi } from 'vitest';
-import { behaviours, createFlowRig, type FlowRig, sourceNamed } from '../../test/rig/memory-node.js';
+import { behaviours, bootFlowRig, createFlowRig, type FlowRig, sourceNamed } from '../../test/rig/memory-node.js';
 import type { ExactRef } from '../api/config-ref.js';
 import type { KubeObject } from '../api/object.js';
 import { configMaps } from '../kube/resource-type.js';
@@ -16,8 +16,7 @@ const invalid = 'failed to validate config, see Kubelet log for details';
 
 describe('assignments', () => {
   test('nothing assigned runs local', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
+    const rig = await bootFlowRig();
     await rig.until('local is reported', async () => rig.starts.length === 1);
     await rig.clock.advance(1000);
     expect(await rig.status()).toEqual({});
@@ -25,10 +24,8 @@ describe('assignments', () => {
   });
 
   test('a good config becomes active, and last known good after its trial', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('good');
-    await rig.untilStatus({ assigned: 'good', active: 'good' });
+    const rig = await bootFlowRig();
+    await rig.activate('good');
     await rig.clock.advance(590_000);
     expect(await rig.status()).not.toHaveProperty('lastKnownGood', 'good');
     await rig.clock.advance(40_000);
@@ -37,11 +34,8 @@ describe('assignments', () => {
   });
 
   test('a rejected config never stops the kubelet', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('good');
-    await rig.untilStatus({ active: 'good' });
-    await rig.passTrial();
+    const rig = await bootFlowRig();
+    await rig.makeLastKnownGood('good');
     await rig.assign('bad', 'kubeAPIQPS: -1');
     await rig.untilStatus({ assigned: 'bad', active: 'good', lastKnownGood: 'good', error: invalid });
     expect(rig.starts).toEqual(['local', 'good']);
@@ -66,29 +60,22 @@ describe('assignments', () => {
   });
 
   test('a reset returns to local', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('good');
-    await rig.untilStatus({ active: 'good' });
-    await rig.passTrial();
+    const rig = await bootFlowRig();
+    await rig.makeLastKnownGood('good');
     await rig.point(null);
     await rig.until('all local', async () => Object.values(await rig.status()).every((value) => value === undefined));
     expect(rig.starts).toEqual(['local', 'good', 'local']);
   });
 
   test('the same bytes under another name do not restart the kubelet', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('good');
-    await rig.untilStatus({ active: 'good' });
-    await rig.assign('same');
-    await rig.untilStatus({ assigned: 'same', active: 'same' });
+    const rig = await bootFlowRig();
+    await rig.activate('good');
+    await rig.activate('same');
     expect(rig.starts).toEqual(['local', 'good']);
   });
 
   test('configs that change all the time restart the kubelet ten times at once, and then once in ten seconds', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
+    const rig = await bootFlowRig();
     await rig.until('local runs', () => rig.starts.length === 1);
     for (let change = 1; change <= 28; change++) {
       await rig.assign(`c${change}`, `eventRecordQPS: ${change}`);
@@ -102,11 +89,8 @@ describe('assignments', () => {
 
 describe('rollback', () => {
   test('a crash loop rolls back to the last known good, and is not tried again after a restart', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('good');
-    await rig.untilStatus({ active: 'good' });
-    await rig.passTrial();
+    const rig = await bootFlowRig();
+    await rig.makeLastKnownGood('good');
     await rig.assign('bad', '# crashes');
     await rig.untilStatus({ assigned: 'bad', active: 'good', lastKnownGood: 'good', error: crashLoop });
     expect(rig.starts).toEqual(['local', 'good', 'bad', 'bad', 'bad', 'good']);
@@ -117,8 +101,7 @@ describe('rollback', () => {
   });
 
   test('the lines of the kubelet that crashed are beside its error only, also after a restart of relet', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
+    const rig = await bootFlowRig();
     await rig.assign('bad', '# crashes');
     await rig.untilStatus({ error: crashLoop });
     const crashed = { driver: 'fake', kubeletLog: ['panic: crashes', 'goroutine 1 [running]:'] };
@@ -133,14 +116,12 @@ describe('rollback', () => {
     await rig.assign('invalid', 'kubeAPIQPS: -1');
     await rig.untilStatus({ error: invalid });
     expect(rig.reporter.report).not.toHaveProperty('kubeletLog');
-    await rig.assign('good');
-    await rig.untilStatus({ active: 'good' });
+    await rig.activate('good');
     expect(rig.reporter.report).not.toHaveProperty('kubeletLog');
   });
 
   test('a kubelet whose log cannot be read does not show the lines of an earlier one', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
+    const rig = await bootFlowRig();
     await rig.assign('bad', '# crashes');
     await rig.untilStatus({ error: crashLoop });
     rig.machine.behaviour = ({ file }) => (file ? { exits: { afterMs: 10, code: 2 } } : {});
@@ -152,8 +133,7 @@ describe('rollback', () => {
   });
 
   test.each(['# never healthy', '# port taken'])('%s is rolled back at the deadline', async (line) => {
-    const rig = await createFlowRig();
-    rig.boot();
+    const rig = await bootFlowRig();
     await rig.assign('bad', line);
     await rig.until('started', () => rig.starts.includes('bad'));
     await rig.clock.advance(59_000);
@@ -164,10 +144,8 @@ describe('rollback', () => {
   });
 
   test('a kubelet killed from outside is started again, and its config is not blamed', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('good');
-    await rig.untilStatus({ active: 'good' });
+    const rig = await bootFlowRig();
+    await rig.activate('good');
     for (let kills = 0; kills < 4; kills++) {
       rig.machine.kill('SIGKILL');
       await rig.clock.advance(70_000);
@@ -180,11 +158,8 @@ describe('rollback', () => {
 describe('a last known good that no longer works', () => {
   /** A node that has stopped with a last known good, and then lost a file that its kubelet needs. */
   async function withoutItsFile(...lines: string[]) {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('good', ...lines);
-    await rig.untilStatus({ active: 'good' });
-    await rig.passTrial();
+    const rig = await bootFlowRig();
+    await rig.makeLastKnownGood('good', ...lines);
     await rig.stop();
     rig.missing.add('/needed');
     return { rig, startsSince: () => rig.starts.slice(2) };
@@ -277,10 +252,8 @@ describe('a last known good that no longer works', () => {
 
 describe('restarts of the machine and of relet', () => {
   test('a reboot in the middle of a trial continues the trial, and blames nothing', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('good');
-    await rig.untilStatus({ active: 'good' });
+    const rig = await bootFlowRig();
+    await rig.activate('good');
     await rig.clock.advance(400_000);
     await rig.reboot();
     await rig.clock.advance(100_000);
@@ -291,10 +264,8 @@ describe('restarts of the machine and of relet', () => {
   });
 
   test('an operator’s stop ends the kubelet with relet, and is not a crash', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('good');
-    await rig.untilStatus({ active: 'good' });
+    const rig = await bootFlowRig();
+    await rig.activate('good');
     expect(await rig.stop()).toBe(0);
     expect(rig.machine.running).toBeUndefined();
     rig.boot();
@@ -303,20 +274,15 @@ describe('restarts of the machine and of relet', () => {
   });
 
   test('a kubelet that ignores the stop is killed, and the next config runs', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('stubborn', '# ignores a stop');
-    await rig.untilStatus({ active: 'stubborn' });
-    await rig.assign('next');
-    await rig.untilStatus({ active: 'next' });
+    const rig = await bootFlowRig();
+    await rig.activate('stubborn', '# ignores a stop');
+    await rig.activate('next');
     expect(rig.starts).toEqual(['local', 'stubborn', 'next']);
   });
 
   test('a machine that shuts down blames nothing and starts nothing new', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('good');
-    await rig.untilStatus({ active: 'good' });
+    const rig = await bootFlowRig();
+    await rig.activate('good');
     rig.machine.isStopping = true;
     await rig.assign('next');
     await rig.untilStatus({ assigned: 'next' });
@@ -325,8 +291,7 @@ describe('restarts of the machine and of relet', () => {
   });
 
   test('kubelets that exit while the machine shuts down are not crashes of their config', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
+    const rig = await bootFlowRig();
     await rig.until('local runs', () => rig.starts.length === 1);
     rig.machine.behaviour = ({ file }) => (file ? behaviours['# crashes'] : {});
     await rig.assign('good');
@@ -338,10 +303,8 @@ describe('restarts of the machine and of relet', () => {
   });
 
   test('use-local while the machine shuts down applies from the next boot on', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('good');
-    await rig.untilStatus({ active: 'good' });
+    const rig = await bootFlowRig();
+    await rig.activate('good');
     rig.machine.isStopping = true;
     await rig.request({ verb: 'use-local' });
     await rig.clock.advance(1000);
@@ -354,8 +317,7 @@ describe('restarts of the machine and of relet', () => {
 });
 
 test('a held node follows no assignment until it is released', async () => {
-  const rig = await createFlowRig();
-  rig.boot();
+  const rig = await bootFlowRig();
   await rig.until('local runs', () => rig.starts.length === 1);
   await rig.request({ verb: 'hold', why: 'a disk is replaced' });
   await rig.assign('good');
@@ -366,10 +328,8 @@ test('a held node follows no assignment until it is released', async () => {
 });
 
 test('a person who wants local while another config is validated gets local', async () => {
-  const rig = await createFlowRig();
-  rig.boot();
-  await rig.assign('first');
-  await rig.untilStatus({ active: 'first' });
+  const rig = await bootFlowRig();
+  await rig.activate('first');
   rig.validationMs = 5000;
   await rig.assign('second');
   await rig.clock.advance(3000);
@@ -383,10 +343,8 @@ test('a person who wants local while another config is validated gets local', as
 });
 
 test('a change that is taken back while it is validated restarts nothing, and is in the log', async () => {
-  const rig = await createFlowRig('NodeConfig');
-  rig.boot();
-  await rig.assign('first');
-  await rig.untilStatus({ active: 'first' });
+  const rig = await bootFlowRig('NodeConfig');
+  await rig.activate('first');
   rig.validationMs = 5000;
   await rig.assign('second');
   await rig.clock.advance(3000);
@@ -397,8 +355,7 @@ test('a change that is taken back while it is validated restarts nothing, and is
 });
 
 test('a hold while another config is validated does not start the one that failed again', async () => {
-  const rig = await createFlowRig();
-  rig.boot();
+  const rig = await bootFlowRig();
   await rig.assign('bad', '# crashes');
   await rig.untilStatus({ assigned: 'bad', error: crashLoop });
   const { starts } = rig;
@@ -417,14 +374,12 @@ test('a config that is assigned while the state files of the one before are put 
   const putBack = () => rig.clock.sleep(5000);
   rig.stateFiles = { setAside: async () => {}, putBack, clear: async () => {} };
   rig.boot();
-  await rig.assign('first');
-  await rig.untilStatus({ active: 'first' });
+  await rig.activate('first');
   const { source } = rig.state.assigned() as { source: ExactRef };
   rig.state.write(stateFilesRecord, { at: '2026-01-01T00:00:00Z', source, isAside: true });
   await rig.assign('second', '# crashes');
   await rig.until('the kubelet is stopped', () => !rig.machine.isHealthy);
-  await rig.assign('third');
-  await rig.untilStatus({ assigned: 'third', active: 'third' });
+  await rig.activate('third');
   expect(rig.starts).toEqual(['local', 'first', 'third']);
 });
 
@@ -519,9 +474,7 @@ describe('overlays', () => {
 
   test('from a whole config to an overlay and back', async () => {
     const rig = await overlaid();
-    await rig.assign('whole', 'maxPods: 60');
-    await rig.untilStatus({ active: 'whole' });
-    await rig.passTrial();
+    await rig.makeLastKnownGood('whole', 'maxPods: 60');
     expect(rig.state.lastKnownGood()).not.toHaveProperty('source.mergedDigest');
     await rig.assignOverlay('again', 'config: {clusterDomain: crashes}');
     await rig.untilStatus({ assigned: 'again', active: 'whole', lastKnownGood: 'whole', error: crashLoop });
@@ -530,8 +483,7 @@ describe('overlays', () => {
   });
 
   test('a reset to a local config that crashes returns to the config before it, although another was assigned and rejected', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
+    const rig = await bootFlowRig();
     await rig.assign('good');
     await rig.untilStatus({ active: 'good', lastKnownGood: undefined as never });
     const crashes = { ...behaviours['# crashes'], healthyAfterMs: Number.POSITIVE_INFINITY };
@@ -545,8 +497,7 @@ describe('overlays', () => {
   });
 
   test('a reset to a local config that crashes returns to the config that was healthy last, also if that was not the one it replaced', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
+    const rig = await bootFlowRig();
     await rig.assign('good');
     await rig.untilStatus({ active: 'good', lastKnownGood: undefined as never });
     const crashes = { ...behaviours['# crashes'], healthyAfterMs: Number.POSITIVE_INFINITY };

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createFlowRig, type FlowRig, nodeName as name, sourceNamed } from '../../test/rig/memory-node.js';
+import { bootFlowRig, createFlowRig, type FlowRig, nodeName as name, sourceNamed } from '../../test/rig/memory-node.js';
 import { temporaryDir } from '../../test/temporary-dir.js';
 import type { ExactRef } from '../api/config-ref.js';
 import { type OwedAction, owedAnnotation } from '../api/node-annotations.js';
@@ -19,8 +19,7 @@ const owedText = (...needs: OwedAction[]) =>
 describe('with a NodeConfig', () => {
   /** Runs with local; its NodeConfig assigns nothing. */
   async function started(): Promise<FlowRig> {
-    const rig = await createFlowRig('NodeConfig');
-    rig.boot();
+    const rig = await bootFlowRig('NodeConfig');
     await rig.until('local runs', () => rig.starts.length === 1);
     return rig;
   }
@@ -121,9 +120,7 @@ test('a Node has no such condition: the annotation goes when the host was booted
   const patch = { metadata: { annotations: { [owedAnnotation]: owedText('reboot') } } };
   await rig.client.patch(nodes, { name }, patch, { as: 'merge' });
   rig.boot();
-  await rig.assign('next');
-  await rig.untilStatus({ active: 'next' });
-  await rig.passTrial();
+  await rig.makeLastKnownGood('next');
   expect(await annotation()).toBe(owedText('reboot'));
   await rig.reboot();
   await rig.until('annotation is removed', async () => (await annotation()) === undefined);

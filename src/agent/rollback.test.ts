@@ -1,6 +1,6 @@
 /** Rollback on a host that gives no answer any more, on the whole agent in memory. */
 import { expect, test } from 'vitest';
-import { createFlowRig, type FlowRig, quietUnit } from '../../test/rig/memory-node.js';
+import { bootFlowRig, createFlowRig, type FlowRig, quietUnit } from '../../test/rig/memory-node.js';
 import type { KubeletUnit } from './drivers/driver.js';
 
 /** A good config is kept, and one that never gets healthy is on trial. */
@@ -8,9 +8,7 @@ async function onTrial(line = '# never healthy', unit?: KubeletUnit): Promise<Fl
   const rig = await createFlowRig();
   rig.unit = unit;
   rig.boot();
-  await rig.assign('good');
-  await rig.untilStatus({ active: 'good' });
-  await rig.passTrial();
+  await rig.makeLastKnownGood('good');
   await rig.assign('bad', line);
   await rig.until('bad is started', () => rig.starts.includes('bad'));
   return rig;
@@ -59,11 +57,8 @@ test('a rollback is logged and sent as an event only once another config runs', 
 });
 
 test('a config that validation rejected is not started by the rollback of the last known good', async () => {
-  const rig = await createFlowRig();
-  rig.boot();
-  await rig.assign('good');
-  await rig.untilStatus({ active: 'good' });
-  await rig.passTrial();
+  const rig = await bootFlowRig();
+  await rig.makeLastKnownGood('good');
   await rig.assign('invalid', 'kubeAPIQPS: -1');
   await rig.untilStatus({ assigned: 'invalid', active: 'good' });
   rig.machine.behaviour = () => ({ exits: { afterMs: 10, code: 1 } });

@@ -3,7 +3,7 @@
  * clock, with its events; and the last known good moves when it has passed.
  */
 import { describe, expect, test } from 'vitest';
-import { createFlowRig, type FlowRig, quietUnit } from '../../test/rig/memory-node.js';
+import { bootFlowRig, createFlowRig, type FlowRig, quietUnit } from '../../test/rig/memory-node.js';
 import type { KubeObject } from '../api/object.js';
 import { configMaps } from '../kube/resource-type.js';
 import type { StartedConfig } from './drivers/driver.js';
@@ -19,9 +19,7 @@ async function goodRig(prepare: (rig: FlowRig) => void = () => {}): Promise<Flow
   const rig = await createFlowRig();
   prepare(rig);
   rig.boot();
-  await rig.assign('good', '# good');
-  await rig.untilStatus({ active: 'good' });
-  await rig.passTrial();
+  await rig.makeLastKnownGood('good', '# good');
   await rig.untilStatus({ lastKnownGood: 'good' });
   return rig;
 }
@@ -63,13 +61,10 @@ describe('the same bytes under another name', () => {
   });
 
   test('begin their time again where the config before was on trial itself', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('one', '# good');
-    await rig.untilStatus({ active: 'one' });
+    const rig = await bootFlowRig();
+    await rig.activate('one', '# good');
     await rig.clock.advance(9 * minute);
-    await rig.assign('two', '# good');
-    await rig.untilStatus({ active: 'two' });
+    await rig.activate('two', '# good');
     await rig.clock.advance(9 * minute);
     expect((await rig.status()).lastKnownGood).toBeUndefined();
     await rig.clock.advance(2 * minute);
@@ -78,8 +73,7 @@ describe('the same bytes under another name', () => {
 
   test('are not on trial where the identity that passed its trial is assigned again', async () => {
     const rig = await goodRig();
-    await rig.assign('same', '# good');
-    await rig.untilStatus({ active: 'same' });
+    await rig.activate('same', '# good');
     await point(rig, 'good');
     await rig.untilStatus({ assigned: 'good', active: 'good', lastKnownGood: 'good' });
     await rig.clock.advance(2 * minute);
@@ -89,8 +83,7 @@ describe('the same bytes under another name', () => {
 
   test('after a config was rejected, the status returns to the last known good, and the bytes under a new name are on trial', async () => {
     const rig = await goodRig();
-    await rig.assign('same', '# good');
-    await rig.untilStatus({ active: 'same' });
+    await rig.activate('same', '# good');
     await rig.assign('bad', 'kubeAPIQPS: -1');
     await rig.untilStatus({ assigned: 'bad', active: 'good', lastKnownGood: 'good' });
     await point(rig, 'same');
@@ -123,8 +116,7 @@ describe('the same bytes under another name', () => {
     ['a reboot', (rig: FlowRig) => rig.reboot()],
   ])('keep the healthy time of their trial over %s', async (_what, restart) => {
     const rig = await goodRig();
-    await rig.assign('same', '# good');
-    await rig.untilStatus({ active: 'same' });
+    await rig.activate('same', '# good');
     await rig.clock.advance(8 * minute);
     await restart(rig);
     await rig.untilStatus({ assigned: 'same', active: 'same', lastKnownGood: 'good' });
@@ -147,8 +139,7 @@ describe('the same bytes under another name', () => {
     const keep = async ({ source }: StartedConfig) => void kept.push(source?.name);
     const rig = await goodRig((created) => (created.unit = { ...quietUnit, keep }));
     kept.length = 0;
-    await rig.assign('same', '# good');
-    await rig.untilStatus({ active: 'same' });
+    await rig.activate('same', '# good');
     await rig.clock.advance(9 * minute);
     expect(kept).toEqual([]);
     await rig.clock.advance(2 * minute);
@@ -157,8 +148,7 @@ describe('the same bytes under another name', () => {
 
   test('that begin to crash are rolled back, and local runs: the last known good has the same bytes', async () => {
     const rig = await goodRig();
-    await rig.assign('same', '# good');
-    await rig.untilStatus({ active: 'same' });
+    await rig.activate('same', '# good');
     rig.machine.behaviour = ({ file }) => (file ? { exits: { afterMs: 10, code: 1 } } : {});
     rig.machine.running?.exit({ code: 1, signal: null });
     await rig.untilStatus({ assigned: 'same', active: undefined as never, error: crashLoop });
@@ -193,10 +183,8 @@ describe('events where the reference is the Node', () => {
   });
 
   test('a config on trial that is replaced by a bad one: the kubelet restarts with local, and the newest KubeletConfigChanged names the bad one', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
-    await rig.assign('good', '# good');
-    await rig.untilStatus({ active: 'good' });
+    const rig = await bootFlowRig();
+    await rig.activate('good', '# good');
     await rig.assign('bad', 'kubeAPIQPS: -1');
     await rig.until('local', () => rig.starts.at(-1) === 'local');
     await rig.clock.advance(5000);
@@ -205,8 +193,7 @@ describe('events where the reference is the Node', () => {
   });
 
   test('no two KubeletConfigChanged have the same time: the newest can be found', async () => {
-    const rig = await createFlowRig();
-    rig.boot();
+    const rig = await bootFlowRig();
     for (const name of ['a', 'b', 'c', 'd']) {
       await rig.assign(name, `# ${name}`);
       await rig.until(name, () => rig.starts.at(-1) === name, 10);

@@ -1,6 +1,6 @@
 /** The flow beside a kubelet in a unit of its own, on the whole agent in memory. The unit is scripted; test/systemd.test.ts has a real one. */
 import { describe, expect, test } from 'vitest';
-import { createFlowRig, type FlowRig, quietUnit } from '../../test/rig/memory-node.js';
+import { bootFlowRig, createFlowRig, type FlowRig, quietUnit } from '../../test/rig/memory-node.js';
 import type { Notice, StartedConfig } from './drivers/driver.js';
 import { requestRecord } from './requests.js';
 import { resultsRecord } from './trial/trial.js';
@@ -50,8 +50,7 @@ const removed: Notice = { reason: 'DropInRemoved', message: 'zz-relet-50-good.co
 describe('a config on trial', () => {
   test('is confirmed to the host when it is healthy, and kept there when its trial has passed', async () => {
     const { rig, unit } = await started();
-    await rig.assign('good');
-    await rig.untilStatus({ active: 'good' });
+    await rig.activate('good');
     await rig.clock.advance(5000);
     expect(unit.calls).toEqual(['confirmHealthy']);
     await rig.passTrial();
@@ -87,9 +86,7 @@ describe('a config on trial', () => {
 
   test('of the local config is kept too, which removes the last known good from the host', async () => {
     const { rig, unit } = await started();
-    await rig.assign('good');
-    await rig.untilStatus({ active: 'good' });
-    await rig.passTrial();
+    await rig.makeLastKnownGood('good');
     await rig.point(null);
     await rig.until('local is kept', () => unit.calls.at(-1) === 'keep local');
   });
@@ -107,9 +104,7 @@ test('a config that the host rolled back at its deadline, while the agent was to
 
 test('after a power cut in a trial, active is the config that the host has booted, until the retried one answers', async () => {
   const { rig, unit } = await started();
-  await rig.assign('good');
-  await rig.untilStatus({ active: 'good' });
-  await rig.passTrial();
+  await rig.makeLastKnownGood('good');
   unit.now = rig.machine.running!.config;
   await rig.assign('tried', 'maxPods: 99');
   await rig.untilStatus({ active: 'tried', lastKnownGood: 'good' });
@@ -125,9 +120,7 @@ describe('a drop-in that somebody removed', () => {
   async function afterRevert() {
     const found = await started();
     const { rig, unit } = found;
-    await rig.assign('good');
-    await rig.untilStatus({ active: 'good' });
-    await rig.passTrial();
+    await rig.makeLastKnownGood('good');
     unit.seen = [removed];
     unit.now = { source: undefined, file: undefined };
     unit.changed();
@@ -156,8 +149,7 @@ describe('a drop-in that somebody removed', () => {
     const { rig, unit } = await afterRevert();
     rig.machine.kill('SIGTERM');
     await rig.until('local', () => rig.starts.at(-1) === 'local');
-    await rig.assign('next');
-    await rig.untilStatus({ active: 'next' });
+    await rig.activate('next');
     expect(unit.calls).toContain('forgetRemoval');
   });
 
@@ -276,10 +268,8 @@ const expectedError = (part: string) =>
   `rolled back: the kubelet ${part} with this config, see Kubelet log for details`;
 
 test('a request that was left while no relet ran is done at its start', async () => {
-  const rig: FlowRig = await createFlowRig();
-  rig.boot();
-  await rig.assign('good');
-  await rig.untilStatus({ active: 'good' });
+  const rig: FlowRig = await bootFlowRig();
+  await rig.activate('good');
   await rig.stop();
   rig.leaveRequest({ verb: 'use-local' });
   rig.boot();

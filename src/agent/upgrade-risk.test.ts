@@ -9,9 +9,7 @@ async function nodeWith(...lines: string[]): Promise<FlowRig> {
   const rig = await createFlowRig();
   rig.machine.version = 'v1.34.1';
   rig.boot();
-  await rig.assign('mine', 'failCgroupV1: false', ...lines);
-  await rig.untilStatus({ active: 'mine' });
-  await rig.passTrial();
+  await rig.makeLastKnownGood('mine', 'failCgroupV1: false', ...lines);
   return rig;
 }
 

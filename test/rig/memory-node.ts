@@ -221,6 +221,18 @@ export class FlowRig extends TestNode {
     await this.point(sourceNamed(name));
   }
 
+  /** Assigns a new ConfigMap, and waits until it is active. */
+  async activate(name: string, ...lines: string[]): Promise<void> {
+    await this.assign(name, ...lines);
+    await this.untilStatus({ assigned: name, active: name });
+  }
+
+  /** And until its trial has passed. */
+  async makeLastKnownGood(name: string, ...lines: string[]): Promise<void> {
+    await this.activate(name, ...lines);
+    await this.passTrial();
+  }
+
   createConfigMap(name: string, ...lines: string[]): Promise<KubeObject> {
     return this.#create(name, 'apiVersion: kubelet.config.k8s.io/v1beta1', 'kind: KubeletConfiguration', ...lines);
   }
@@ -327,5 +339,11 @@ export async function createFlowRig(through: 'Node' | 'NodeConfig' = 'Node'): Pr
     client.close();
     await plane.close();
   });
+  return rig;
+}
+
+export async function bootFlowRig(through?: 'Node' | 'NodeConfig'): Promise<FlowRig> {
+  const rig = await createFlowRig(through);
+  rig.boot();
   return rig;
 }

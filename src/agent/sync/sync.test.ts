@@ -14,9 +14,7 @@ describe('E1 the Node is edited', () => {
 
   test('E1.11 a good ConfigMap becomes assigned and active', async () => {
     const rig = await createClusterRig();
-    const { metadata } = await rig.createConfigMap('good', { kubelet: rig.node.config('eventRecordQPS: 7') });
-    await rig.point('good');
-    await rig.until('active', () => rig.config?.active !== undefined);
+    const { metadata } = await rig.activate('good', 'eventRecordQPS: 7');
     const configMap = {
       namespace: 'kube-system',
       name: 'good',

@@ -13,9 +13,7 @@ async function good(): Promise<{ rig: FlowRig; boots: { needsLocal: boolean } }>
     return source === undefined || isReady ? {} : { exits: { afterMs: 10, code: 1 }, log: ['invalid kernel flag'] };
   };
   rig.boot();
-  await rig.assign('good');
-  await rig.untilStatus({ active: 'good' });
-  await rig.passTrial();
+  await rig.makeLastKnownGood('good');
   return { rig, boots };
 }
 
@@ -55,8 +53,6 @@ test('another config that runs as it should ends the report', async () => {
   const { rig, boots } = await good();
   boots.needsLocal = true;
   await rebootAndReturn(rig);
-  await rig.assign('other', 'maxPods: 99');
-  await rig.untilStatus({ active: 'other' });
-  await rig.passTrial();
+  await rig.makeLastKnownGood('other', 'maxPods: 99');
   expect(rig.reporter.report).not.toHaveProperty('bootCrash');
 });
