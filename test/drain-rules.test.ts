@@ -382,10 +382,10 @@ describe('a set that drains', () => {
 
   test('keeps the cordon until the node runs the config, and lifts it where that failed', async () => {
     const model = drainingSet({}, { maxUnavailable: 1, maxInTrial: 9 });
-    model.modes.set('node-0', 'silent');
+    model.behaviours.set('node-0', 'silent');
     await passes(model, 8, 1000);
     expect([model.acts.at(-1), cordonedByUs(model)]).toEqual(['assign node-0', ['node-0']]);
-    model.modes.set('node-0', 'rolls back');
+    model.behaviours.set('node-0', 'rolls back');
     await passes(model, 4, 3000);
     expect([reasonOf(model), cordonedByUs(model)]).toEqual(['Halted', []]);
   });

@@ -23,9 +23,7 @@ import type { ClusterNode } from '../src/rollout/cluster-node.js';
 import { type SetNode, setNode } from '../src/rollout/members.js';
 import { isWritten } from '../src/rollout/plan.js';
 import { stateIn } from '../src/rollout/state.js';
-
-export type Mode = 'works' | 'rejects' | 'rolls back' | 'silent';
-const trialMs = 60_000;
+import { type Behaviour, reportOf } from './rig/modelled-agent.js';
 
 /** The process is gone; nothing that it had in mind happens. */
 class Crash extends Error {}
@@ -42,7 +40,7 @@ export class SetModel {
     pods: new Map(),
     poddisruptionbudgets: new Map(),
   } as Record<string, Map<string, KubeObject>>;
-  readonly modes = new Map<string, Mode>();
+  readonly behaviours = new Map<string, Behaviour>();
   /** Writes that broke a rule. */
   readonly broken: string[] = [];
   /** Actions of the controller on nodes and pods, in order: `cordon node-1`, `evict pod-2`, `assign node-1`, `uncordon node-1`. */
@@ -55,7 +53,7 @@ export class SetModel {
   readonly budgetSpent = new Set<string>();
   /** Writes until the controller crashes. */
   crashAfter: number | undefined;
-  readonly #assignedAt = new Map<string, { generation: number; atMs: number; failed?: Mode }>();
+  readonly #assignedAt = new Map<string, { generation: number; atMs: number; failed?: Behaviour }>();
   #version = 1;
   #caches: Record<string, Map<string, KubeObject>> = {};
   /** Events that the caches have not seen, oldest first. */
@@ -251,27 +249,13 @@ export class SetModel {
     if (this.#assignedAt.get(name)?.generation !== generation)
       this.#assignedAt.set(name, { generation, atMs: this.nowMs });
     const assigned = this.#assignedAt.get(name)!;
-    const { atMs } = assigned;
     // An agent does not start again what has failed, before it is assigned again.
-    const mode = assigned.failed ?? this.modes.get(name) ?? 'works';
-    const source = object.spec?.configSource;
-    if (mode === 'silent' || this.nowMs - atMs < 2000) return;
-    const { lastKnownGood } = object.status?.config ?? {};
-    const good = lastKnownGood === undefined ? {} : { lastKnownGood };
-    const isBad = source !== undefined && mode !== 'works' && source !== handmade;
-    if (isBad) assigned.failed = mode;
-    const error = mode === 'rejects' ? 'ValidationFailed' : 'CrashLoop';
-    const isPassed = this.nowMs - atMs >= trialMs;
-    const config = isBad
-      ? { assigned: source, ...(lastKnownGood && { active: lastKnownGood }), ...good, error }
-      : source === undefined
-        ? {}
-        : { assigned: source, active: source, ...(isPassed ? { lastKnownGood: source } : good) };
-    const conditions = [{ type: 'ConfigOK', status: isBad ? 'False' : 'True', reason: isBad ? error : 'ConfigActive' }];
-    const isTrial = source !== undefined && !isBad && !isPassed;
-    const trial = isTrial ? { trial: { endsAt: rfc3339(atMs + trialMs) } } : {};
-    const status = { observedGeneration: generation, config, conditions, ...trial };
-    if (!isDeepStrictEqual(status, object.status)) this.put('nodeconfigs', { ...object, status } as KubeObject);
+    const behaviour = assigned.failed ?? this.behaviours.get(name) ?? 'works';
+    const { atMs } = assigned;
+    const status = reportOf(object, { source: object.spec?.configSource, behaviour, atMs, nowMs: this.nowMs });
+    if (status?.config?.error !== undefined) assigned.failed = behaviour;
+    if (status !== undefined && !isDeepStrictEqual(status, object.status))
+      this.put('nodeconfigs', { ...object, status } as KubeObject);
   }
 
   #view(): Pick<ClusterView, 'sets' | 'nodes' | 'nodeConfigs' | 'configMaps' | 'fieldPolicies'> {

@@ -2,6 +2,7 @@
  * A cluster in memory with the controller and a model of its nodes: each NodeConfig is answered as an agent would, after some time on
  * a clock that the test moves. How a node behaves with a config is the test's choice.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { refOf } from '../src/api/config-ref.js';
 import { readClaim } from '../src/api/node-annotations.js';
@@ -21,11 +22,8 @@ import { silentLog } from '../src/log.js';
 import { startInMemoryServer } from './in-memory-server.js';
 import type { ManualClock } from './manual-clock.js';
 import { applyDeploy } from './node-config-cluster.js';
+import { type Behaviour, reportOf } from './rig/modelled-agent.js';
 
-/** works: active after 2 s, trial of 1 min. rejects, rolls back: after 5 s. silent: never answers. */
-export type Behaviour = 'works' | 'rejects' | 'rolls back' | 'silent';
-
-const trialMs = 60_000;
 /** The server in memory asks nobody who they are. */
 const rigUser = 'system:anonymous';
 
@@ -77,7 +75,7 @@ export class SetRig {
       lastTransitionTime: now,
       lastHeartbeatTime: now,
     };
-    const status = { conditions: [condition], nodeInfo: nodeInfo };
+    const status = { conditions: [condition], nodeInfo };
     await this.client.patch(nodes, { name, subresource: 'status' }, { status }, { as: 'merge' });
   }
 
@@ -128,14 +126,9 @@ export class SetRig {
       await this.clock.advance(stepMs);
       await this.answer();
     }
-    const sets = await this.client.list<NodeConfigSet>(nodeConfigSets);
-    throw new Error(
-      `never: ${what}\n${JSON.stringify(
-        sets.items.map(({ status }) => status),
-        null,
-        1,
-      )}`,
-    );
+    const { items } = await this.client.list<NodeConfigSet>(nodeConfigSets);
+    const seen = items.map(({ status }) => JSON.stringify(status, null, 1));
+    throw new Error(`never: ${what}\n${seen.join('\n')}`);
   }
 
   untilReason(name: string, reason: string, stepMs = 1000): Promise<void> {
@@ -164,74 +157,23 @@ export class SetRig {
   async #answerOne(object: NodeConfig): Promise<void> {
     const { name, generation = 1 } = object.metadata;
     const nowMs = this.clock.now();
-    const seen = this.#assignedMs.get(name);
-    if (seen?.generation !== generation) this.#assignedMs.set(name, { generation, atMs: nowMs });
-    const sinceMs = nowMs - this.#assignedMs.get(name)!.atMs;
+    if (this.#assignedMs.get(name)?.generation !== generation) this.#assignedMs.set(name, { generation, atMs: nowMs });
+    const { atMs } = this.#assignedMs.get(name)!;
     const ref = refOf(object.spec?.configSource);
-    const before = object.status?.config ?? {};
-    if (ref === undefined) {
-      if (!isUnset(object) || object.status?.config === undefined) await this.#report(object, { config: {} });
-      return;
-    }
-    const text = await this.#text(ref.namespace, ref.name);
-    if (text === undefined) return;
-    const exact = { configMap: { ...ref, uid: text.uid, resourceVersion: text.resourceVersion } };
-    const behaviour = this.behaviour(name, text.text, text.configMap);
-    if (behaviour === 'silent' || sinceMs < 2000) return;
-    const old = before.lastKnownGood === undefined ? {} : { lastKnownGood: before.lastKnownGood };
-    const running = before.lastKnownGood === undefined ? {} : { active: before.lastKnownGood };
-    if (behaviour !== 'works') {
-      if (sinceMs < 5000) return;
-      const error = behaviour === 'rejects' ? 'failed to validate config' : 'rolled back';
-      const reason = behaviour === 'rejects' ? 'ValidationFailed' : 'CrashLoop';
-      return this.#report(object, { config: { assigned: exact, ...running, ...old, error }, reason });
-    }
-    const isPassed = sinceMs >= 2000 + trialMs;
-    const config = { assigned: exact, active: exact, ...(isPassed ? { lastKnownGood: exact } : old) };
-    const endsAt = rfc3339(this.#assignedMs.get(name)!.atMs + 2000 + trialMs);
-    await this.#report(object, { config, ...(!isPassed && { trial: { deaths: 0, healthySeconds: 0, endsAt } }) });
+    if (ref === undefined && isUnset(object) && object.status?.config !== undefined) return;
+    const configMap = ref && (await this.#configMap(ref.namespace, ref.name));
+    if (ref !== undefined && configMap === undefined) return;
+    const { uid, resourceVersion } = configMap?.metadata ?? {};
+    const source = ref && { configMap: { ...ref, uid: uid!, resourceVersion: resourceVersion! } };
+    const behaviour = configMap ? this.behaviour(name, configMap.data!.kubelet!, configMap) : 'works';
+    const status = reportOf(object, { source, behaviour, atMs, nowMs });
+    if (status === undefined || isDeepStrictEqual(status, object.status)) return;
+    await this.client.update(nodeConfigs, { name, subresource: 'status' }, { ...object, status }).catch(() => {});
   }
 
-  async #report(
-    object: NodeConfig,
-    { reason = 'ConfigActive', ...status }: { config: object; reason?: string; trial?: object },
-  ) {
-    const { name, generation } = object.metadata;
-    const isOk = reason === 'ConfigActive';
-    const others = (object.status?.conditions ?? []).filter(({ type }) => type !== 'ConfigOK');
-    const known = object.status?.conditions?.find(({ type }) => type === 'ConfigOK');
-    const condition = {
-      type: 'ConfigOK',
-      status: isOk ? 'True' : 'False',
-      reason,
-      message: 'modelled',
-      lastTransitionTime: known?.lastTransitionTime ?? rfc3339(this.clock.now()),
-    };
-    const observed = object.status?.observed;
-    const next = {
-      observedGeneration: generation,
-      ...status,
-      ...(observed && { observed }),
-      conditions: [...others, condition],
-    };
-    const { observedGeneration, config, trial, conditions } = object.status ?? {};
-    if (
-      JSON.stringify([
-        observedGeneration,
-        config,
-        trial,
-        conditions?.find((one) => one.type === 'ConfigOK')?.reason,
-      ]) === JSON.stringify([generation, next.config, next.trial, reason])
-    )
-      return;
-    await this.client.update(nodeConfigs, { name, subresource: 'status' }, { ...object, status: next }).catch(() => {});
-  }
-
-  async #text(namespace: string, name: string) {
+  async #configMap(namespace: string, name: string): Promise<ConfigMap | undefined> {
     try {
-      const configMap = await this.client.get<ConfigMap>(configMaps, { namespace, name });
-      const { metadata, data } = configMap;
-      return { text: data!.kubelet!, uid: metadata.uid!, resourceVersion: metadata.resourceVersion!, configMap };
+      return await this.client.get<ConfigMap>(configMaps, { namespace, name });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -239,21 +181,14 @@ export class SetRig {
   }
 }
 
-const nodeInfo = Object.fromEntries(
-  [
-    'architecture',
-    'bootID',
-    'containerRuntimeVersion',
-    'kernelVersion',
-    'kubeProxyVersion',
-    'machineID',
-    'operatingSystem',
-    'osImage',
-    'systemUUID',
-  ]
-    .map((name) => [name, 'x'])
-    .concat([['kubeletVersion', 'v1.32.0']]),
-);
+const nodeInfo = {
+  ...Object.fromEntries(
+    'architecture bootID containerRuntimeVersion kernelVersion kubeProxyVersion machineID operatingSystem osImage systemUUID'
+      .split(' ')
+      .map((name) => [name, 'x']),
+  ),
+  kubeletVersion: 'v1.32.0',
+};
 
 /** `through`: the transport of the controller, over that of the others. */
 export async function createSetRig({ through = (transport: Transport) => transport } = {}): Promise<SetRig> {

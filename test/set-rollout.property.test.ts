@@ -13,7 +13,8 @@ import {
   setFinalizer,
   type Wave,
 } from '../src/api/node-config-set.js';
-import { type Mode, SetModel } from './set-model.js';
+import type { Behaviour } from './rig/modelled-agent.js';
+import { SetModel } from './set-model.js';
 
 const limits = { maxUnavailable: 2, maxInTrial: 3 };
 const names = Array.from({ length: 7 }, (_, index) => `node-${index}`);
@@ -83,8 +84,8 @@ const faults: fc.Arbitrary<Step>[] = [
   ),
   fc.constant(step('another leader', (model) => model.newLeader())),
   fc
-    .tuple(node, fc.constantFrom<Mode>('works', 'rejects', 'rolls back', 'silent'))
-    .map(([name, mode]) => step(`${name} ${mode}`, (model) => void model.modes.set(name, mode))),
+    .tuple(node, fc.constantFrom<Behaviour>('works', 'rejects', 'rolls back', 'silent'))
+    .map(([name, mode]) => step(`${name} ${mode}`, (model) => void model.behaviours.set(name, mode))),
   fc
     .tuple(node, fc.boolean())
     .map(([name, ready]) => step(`${name} ready ${ready}`, (model) => model.setReady(name, ready))),
@@ -190,7 +191,7 @@ const decidingCondition = ({ set: { status, metadata } }: SetModel) =>
 async function heal(model: SetModel): Promise<void> {
   model.crashAfter = undefined;
   for (const name of model.nodeNames) {
-    model.modes.set(name, 'works');
+    model.behaviours.set(name, 'works');
     model.setReady(name, true);
     if (model.cordoned.get(name) === 'others') model.cordon(name, false);
     model.changeNode(name, (one) => {
