@@ -362,6 +362,9 @@ describe('who sees what', () => {
       '/api/labels',
       '/api/select?selector=pool%3Dblue',
       '/api/configs/relet-system/x',
+      '/api/upgrade-check?to=1.37',
+      '/api/inventory',
+      '/api/audit',
     ];
     const answers = await Promise.all(asked.map((path) => call(dashboard, { path, headers: bob.headers })));
     // An error repeats the name that he asked for.

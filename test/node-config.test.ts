@@ -263,34 +263,3 @@ describe('changing from one reference to the other', () => {
     expect(rig.node.starts()[2]?.configFile).toContain('checkpoints');
   });
 });
-
-describe('the definition', () => {
-  test.each([
-    ['no subfield', { configSource: {} }, 'exactly one reference subfield must be non-nil'],
-    ['a uid', source('n', { uid: 'u' }), 'uid must not be set in spec'],
-    ['a resourceVersion', source('n', { resourceVersion: '1' }), 'resourceVersion must not be set in spec'],
-    ['no namespace', source('n', { namespace: undefined }), 'spec.configSource.configMap.namespace: Required value'],
-    ['no name', source('n', { name: undefined }), 'spec.configSource.configMap.name: Required value'],
-    [
-      'no key',
-      source('n', { kubeletConfigKey: undefined }),
-      'spec.configSource.configMap.kubeletConfigKey: Required value',
-    ],
-    [
-      'a path as namespace',
-      source('n', { namespace: '../baz' }),
-      'spec.configSource.configMap.namespace: Invalid value',
-    ],
-    ['a path as name', source('../bar'), 'spec.configSource.configMap.name: Invalid value'],
-    [
-      'a path as key',
-      source('n', { kubeletConfigKey: '../qux' }),
-      'spec.configSource.configMap.kubeletConfigKey: Invalid value',
-    ],
-    ['a short sha256', source('n', { sha256: 'abc' }), 'spec.configSource.configMap.sha256: Invalid value'],
-  ])('refuses %s', async (_name, spec, message) => {
-    const rig = await createClusterRig({ boot: false });
-    await define(rig.admin, 'nodeconfigs');
-    await expect(makeNodeConfig(rig.admin, spec)).rejects.toThrow(message);
-  });
-});

@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { previousConfigRecord } from '../src/agent/candidates.js';
-import { holdRecord } from '../src/agent/requests.js';
 import { defaultTrialLimits, trialRecord } from '../src/agent/trial/trial.js';
 import { nodes } from '../src/kube/resource-type.js';
 import { type ClusterRig, clientFor, createClusterRig, nodeName } from './cluster-rig.js';
@@ -224,17 +223,6 @@ describe('no instruction', () => {
     await rig.node.until('started', () => rig.node.starts().length === starts + 1);
     expect(rig.node.starts().at(-1)?.configFile).toContain('checkpoints');
   });
-
-  test('a held node follows nothing until it is released', async () => {
-    const rig = await createClusterRig();
-    rig.node.state.write(holdRecord, { since: '', why: 'test' });
-    await rig.createConfigMap('good', { kubelet: rig.node.config() });
-    await rig.point('good');
-    await rig.node.request({ verb: 'hold', why: 'still' });
-    expect(rig.config).toEqual({});
-    await rig.node.request({ verb: 'release' });
-    await rig.until('active', () => rig.config?.active !== undefined);
-  });
 });
 
 describe('reset', () => {
@@ -246,28 +234,6 @@ describe('reset', () => {
     await rig.until('local', () => rig.config !== undefined && Object.keys(rig.config).length === 0);
     expect(rig.node.state.read(previousConfigRecord)).toBeUndefined();
     expect(rig.node.state.lastKnownGood()).toEqual({ source: undefined });
-  });
-
-  test('a local config that is not healthy is left for what ran before', async () => {
-    const rig = await createClusterRig();
-    const { metadata } = await rig.activate('good');
-    rig.node.breakLocal('# exit 1');
-    await rig.assign(null);
-    await rig.until(
-      'previous config',
-      () => rig.config?.error !== undefined && rig.config.active?.configMap?.uid === metadata.uid,
-    );
-    expect(rig.config?.assigned).toBeUndefined();
-    expect(rig.config?.error).toContain('rolled back: the kubelet kept crashing with this config');
-  });
-
-  test('use-local on the host goes back and stays there, whatever the API says', async () => {
-    const rig = await createClusterRig();
-    await rig.activate('good');
-    await rig.node.request({ verb: 'use-local' });
-    await rig.until('local', () => rig.config !== undefined && rig.config.active === undefined);
-    expect(rig.node.state.read(holdRecord)?.why).toContain('use-local');
-    expect(rig.node.starts().at(-1)?.configFile).toBeUndefined();
   });
 });
 

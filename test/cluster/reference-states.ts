@@ -18,6 +18,7 @@ export function referenceStates(scene: Scene, { hasRules }: { hasRules: boolean 
       ['a path as namespace', { namespace: '../baz' }, 'spec.configSource.configMap.namespace: Invalid value'],
       ['a path as name', { name: '../bar' }, 'spec.configSource.configMap.name: Invalid value'],
       ['a path as key', { kubeletConfigKey: '../qux' }, 'spec.configSource.configMap.kubeletConfigKey: Invalid value'],
+      ['a short sha256', { sha256: 'abc' }, 'spec.configSource.configMap.sha256: Invalid value'],
     ])('%s is refused by the server', async (_what, more, message) => {
       const { operator } = scene;
       await expect(point(operator, 'node-b', 'x', more)).rejects.toThrow(message);
