@@ -1,5 +1,4 @@
 /** The operator's verbs on a terminal of 80 columns: questions, live lines, Ctrl-C, and how the output looks. */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodes } from '../src/kube/resource-type.js';
@@ -16,25 +15,22 @@ beforeAll(async () => {
   await cluster.node('alpha', { labels: { pool: 'red' } });
   await cluster.node('b-1', { does: 'prove' });
   await cluster.node('b-3', { does: 'refuse' });
-  file('push.yaml', `${header}maxPods: 77\n`);
+  cluster.file('push.yaml', `${header}maxPods: 77\n`);
   await cluster.relet('set b-1 maxPods=141 --yes');
   await cluster.relet('set b-3 maxPods=125 --yes');
 });
 afterAll(() => cluster?.close());
 
-const file = (name: string, text: string): string => {
-  writeFileSync(join(cluster.dir, name), text);
-  return name;
-};
-const sourceOf = async (name: string) => (await cluster.object(name)).spec.configSource?.configMap?.name;
-
 describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
-  test('asks, and a no changes nothing', async () => {
+  test.each([
+    ['n and Enter', 'n\r', 1, ['Change b-1? [y/N]', 'Nothing was changed.']],
+    ['Ctrl-D', '\x04', 1, ['This counts as no.', 'Nothing was changed.']],
+    ['Ctrl-C', '\x03', 130, ['relet: interrupted; nothing was changed']],
+  ])('%s at the question changes nothing', async (_keys, typed, exits, shown) => {
     const before = (await cluster.object('b-1')).metadata.resourceVersion;
-    const { status, screen } = await cluster.terminal(['set', 'b-1', 'maxPods=140'], { keys: [['[y/N]', 'n\r']] });
-    expect(status).toBe(1);
-    expect(screen).toContain('Change b-1? [y/N]');
-    expect(screen).toContain('Nothing was changed.');
+    const { status, screen } = await cluster.terminal(['set', 'b-1', 'maxPods=142'], { keys: [['[y/N]', typed]] });
+    expect(status).toBe(exits);
+    for (const text of shown) expect(screen).toContain(text);
     expect((await cluster.object('b-1')).metadata.resourceVersion).toBe(before);
   });
 
@@ -86,23 +82,6 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
     });
   });
 
-  test('Ctrl-D at the question is a no', async () => {
-    const before = (await cluster.object('b-1')).metadata.resourceVersion;
-    const { status, screen } = await cluster.terminal(['set', 'b-1', 'maxPods=142'], { keys: [['[y/N]', '\x04']] });
-    expect(status).toBe(1);
-    expect(screen).toContain('This counts as no.');
-    expect(screen).toContain('Nothing was changed.');
-    expect((await cluster.object('b-1')).metadata.resourceVersion).toBe(before);
-  });
-
-  test('Ctrl-C at the question ends with 130, and nothing is changed', async () => {
-    const before = (await cluster.object('b-1')).metadata.resourceVersion;
-    const { status, screen } = await cluster.terminal(['set', 'b-1', 'maxPods=142'], { keys: [['[y/N]', '\x03']] });
-    expect(status).toBe(130);
-    expect(screen).toContain('relet: interrupted; nothing was changed');
-    expect((await cluster.object('b-1')).metadata.resourceVersion).toBe(before);
-  });
-
   test('Ctrl-C while it waits ends with 130, and says what was done and what was not', async () => {
     await cluster.node('slow-1', { does: 'deaf', labels: { pool: 'slow' } });
     await cluster.node('slow-2', { does: 'deaf', labels: { pool: 'slow' } });
@@ -112,8 +91,8 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
     expect(status).toBe(130);
     expect(screen).toContain('it will finish on its own');
     expect(screen).toMatch(/Not changed \(1\): slow-2/);
-    expect(await sourceOf('slow-1')).toMatch(/^kubelet-config-/);
-    expect(await sourceOf('slow-2')).toBeUndefined();
+    expect(await cluster.sourceOf('slow-1')).toMatch(/^kubelet-config-/);
+    expect(await cluster.sourceOf('slow-2')).toBeUndefined();
   });
 
   test('get fits 80 columns', async () => {
@@ -339,7 +318,7 @@ describe.skipIf(terminal.isMissing)(`on a terminal${terminal.note}`, () => {
   });
 
   test('edit opens the editor of the person in the terminal', async () => {
-    const script = file('tty-editor.sh', 'test -t 0 && sed -i "s/^  maxPods: .*/  maxPods: 143/" "$1"\n');
+    const script = cluster.file('tty-editor.sh', 'test -t 0 && sed -i "s/^  maxPods: .*/  maxPods: 143/" "$1"\n');
     await cluster.node('edited', { does: 'prove' });
     await cluster.relet('set edited maxPods=125 --yes');
     const { status, screen } = await cluster.terminal(['edit', 'edited'], {
