@@ -54,6 +54,8 @@ export function clusterSuite({ start, kustomization, guards, hasRules, guardsOnl
     await install();
     await bindPeople(scene.admin);
     controller = await startController(scene.cluster, { identity: 'first', guards });
+    for (const name of ['node-a', 'node-b'])
+      await until(`NodeConfig of ${name}`, () => exists(scene.admin.get(nodeConfigs, { name })));
   });
   afterAll(async () => {
     await controller?.stop();
@@ -70,7 +72,6 @@ export function clusterSuite({ start, kustomization, guards, hasRules, guardsOnl
       ? []
       : ['customresourcedefinition.apiextensions.k8s.io/nodeconfigs.relet.dev configured'];
     expect(again.split('\n').filter((line) => line !== '' && !line.endsWith('unchanged'))).toEqual(mayChange);
-    await until('NodeConfig made', () => exists(admin.get(nodeConfigs, { name: 'node-a' })));
     expect(await cluster.kubectl('get', 'nodeconfigs')).toMatch(
       /NAME +ASSIGNED +ACTIVE +OK +AGENT +TRIAL +ERROR +AGE\n/,
     );
@@ -79,7 +80,6 @@ export function clusterSuite({ start, kustomization, guards, hasRules, guardsOnl
   test('every Node has a NodeConfig that is unset, and reports which guards are in force', async () => {
     const { admin } = scene;
     for (const name of ['node-a', 'node-b']) {
-      await until('made', () => exists(admin.get(nodeConfigs, { name })));
       const made = await admin.get(nodeConfigs, { name });
       const uid = (await admin.get(nodes, { name })).metadata.uid;
       expect(made.metadata.ownerReferences).toMatchObject([{ kind: 'Node', name, uid }]);
