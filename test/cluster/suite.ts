@@ -65,7 +65,7 @@ export function clusterSuite({ start, kustomization, guards, hasRules, guardsOnl
   const install = () => scene.cluster.kubectl('apply', '-k', join(deploy, '..', kustomization));
 
   test('deploy/ can be applied again, and nothing of it changes', async () => {
-    const { admin, cluster } = scene;
+    const { cluster } = scene;
     const again = await install();
     // A server without CEL takes the rules out of the definition, so that kubectl always has something to add.
     const mayChange = hasRules
