@@ -93,12 +93,10 @@ export function plan(input: PlanInput): Plan {
   const failed = withComparison(withFailures(asked, first, input), first, input);
   const state = withRollback(withExpiry(failed, rules, nowMs), input);
   const intent = openIntent(state, input);
-  // The same, unless the state has become another one.
-  const seen =
-    state === asked && intent === asked.intent ? first : surveyOf({ ...state, ...(intent && { intent }) }, input);
+  // The nodes of a batch that is given up here still count: a write of it may be on its way.
+  const seen = state === asked ? first : surveyOf(state, input);
   const waves = wavesOf({ rules, state, survey: seen, nowMs });
-  const isDone =
-    waves.isDone && !isRejected(state) && input.problem === undefined && state.updateRevision !== undefined;
+  const isDone = waves.isDone && input.problem === undefined;
   const next = isDone ? completed(state, rules.expiresAfterMs !== undefined, nowMs) : state;
   const step = intent === undefined ? decide({ ...input, state: next }, seen, waves) : continued(intent, nodes);
   const { intent: _, waves: __, ...rest } = withHalted(next, step.progress, nowMs);
