@@ -2,58 +2,29 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anySetNode as node } from '../../test/rig/planned-set.js';
+import {
+  batchOf,
+  claim,
+  desired,
+  minute,
+  anySetNode as node,
+  nowMs,
+  planned,
+  started,
+  withOld,
+} from '../../test/rig/planned-set.js';
 import { parseRef } from '../api/config-ref.js';
 import { type Claim, claimAnnotation, claimText } from '../api/node-annotations.js';
 import type { NodeCondition } from '../api/node-condition.js';
 import type { NodeConfig } from '../api/node-config.js';
-import { mostInBatch, type SetStrategy } from '../api/node-config-set.js';
+import { mostInBatch } from '../api/node-config-set.js';
 import { rfc3339 } from '../clock.js';
 import { type SetNode, setNode } from './members.js';
-import { type Plan, type PlanInput, plan } from './plan.js';
-import { readRules, selfSetLabels, shareOf } from './spec.js';
+import type { Plan } from './plan.js';
+import { selfSetLabels, shareOf } from './spec.js';
 import type { SetState } from './state.js';
 
-const nowMs = Date.parse('2026-06-05T12:00:00Z');
-const minute = 60_000;
-const desired = { revision: 'new', summary: '', source: (attempt: number) => parseRef(`n/new-${attempt}/k`)! };
-
 const names = (count: number) => Array.from({ length: count }, (_, index) => `node-${String(index).padStart(4, '0')}`);
-
-const claim = (more: Partial<Claim> = {}): Claim => ({
-  set: 'gpu',
-  revision: 'new',
-  source: parseRef('n/new-1/k'),
-  wave: 1,
-  at: rfc3339(nowMs - minute),
-  previous: undefined,
-  ...more,
-});
-
-const started: SetState = {
-  updateRevision: 'new',
-  revisions: [{ revision: 'new', source: parseRef('n/new-1/k'), startedAt: rfc3339(nowMs - 10 * minute) }],
-};
-const withOld: SetState = {
-  ...started,
-  currentRevision: 'old',
-  revisions: [
-    ...started.revisions!,
-    { revision: 'old', source: parseRef('n/old/k'), startedAt: rfc3339(0), outcome: 'Complete' },
-  ],
-};
-
-function planned(
-  nodes: SetNode[],
-  strategy: SetStrategy = {},
-  more: Partial<PlanInput> & { spec?: object } = {},
-): Plan {
-  const { spec, ...input } = more;
-  const rules = readRules({ selector: {}, config: { overlay: {} }, strategy, ...spec });
-  return plan({ set: 'gpu', rules, state: started, desired, nodes, nowMs, ...input });
-}
-
-const batchOf = ({ state }: Plan) => state.intent?.names;
 const all = [{ nodes: '100%' }];
 
 describe('a node whose kubelet rejected pods that ran', () => {
@@ -115,13 +86,13 @@ describe('a node that failed', () => {
   const others = names(3)
     .slice(1)
     .map((name) => node(name));
-  const first = planned([failed, ...others], { waves: all });
-  const later = (nodes: SetNode[], state = first.state) => planned(nodes, { waves: all }, { state });
+  const first = () => planned([failed, ...others], { waves: all });
+  const later = (nodes: SetNode[], state = first().state) => planned(nodes, { waves: all }, { state });
   const reason = ({ progress }: Plan) => `${progress.condition} ${progress.kind}`;
 
   test('halts the rollout', () => {
-    expect(reason(first)).toBe('Stalled halted');
-    expect(first.state.revisions?.[0]?.failedNodes).toEqual(['node-0000']);
+    expect(reason(first())).toBe('Stalled halted');
+    expect(first().state.revisions?.[0]?.failedNodes).toEqual(['node-0000']);
   });
 
   test.each([
@@ -142,7 +113,7 @@ describe('a node that failed', () => {
 
   test('is forgotten by a retry', () => {
     const request = { action: 'Retry' as const, revision: 'new', by: 'ann', at: rfc3339(nowMs) };
-    const plan = later(others, { ...first.state, rollout: { request } });
+    const plan = later(others, { ...first().state, rollout: { request } });
     expect(batchOf(plan)).toBeDefined();
   });
 });
@@ -242,71 +213,80 @@ test('the arithmetic of the comment: 40 nodes, 2 NotReady, one on trial in wave 
 
 describe('the reason in a sentence', () => {
   const waiting = { state: 'waiting', claim: claim() } as const;
-  test.each<[string, string, Plan]>([
+  test.each<[string, string, () => Plan]>([
     [
       'nodes that use up maxUnavailable are named, with why',
       '3 of 3 allowed unavailable: node-17 NotReady for 4m, node-3 and node-9 not yet active',
-      planned(
-        [
-          node('node-17', { isReady: false, notReadySinceMs: nowMs - 4 * minute }),
-          node('node-3', waiting),
-          node('node-9', waiting),
-          node('node-a'),
-        ],
-        { waves: all, maxUnavailable: 3 },
-      ),
+      () =>
+        planned(
+          [
+            node('node-17', { isReady: false, notReadySinceMs: nowMs - 4 * minute }),
+            node('node-3', waiting),
+            node('node-9', waiting),
+            node('node-a'),
+          ],
+          { waves: all, maxUnavailable: 3 },
+        ),
     ],
     [
       'nodes that use up maxInTrial are named',
       '2 of 2 allowed in trial: a and b',
-      planned(
-        ['a', 'b', 'c'].map((name) => node(name, name === 'c' ? {} : { state: 'trial', claim: claim() })),
-        { waves: all, maxInTrial: 2 },
-      ),
+      () =>
+        planned(
+          ['a', 'b', 'c'].map((name) => node(name, name === 'c' ? {} : { state: 'trial', claim: claim() })),
+          { waves: all, maxInTrial: 2 },
+        ),
     ],
-    ['0 stops', 'maxUnavailable is 0, which stops the rollout', planned([node('a')], { maxUnavailable: 0 })],
+    ['0 stops', 'maxUnavailable is 0, which stops the rollout', () => planned([node('a')], { maxUnavailable: 0 })],
     [
       'a node that failed, with its error',
       "1 failed, 0 allowed: a (it crashed). Correct the config in the spec, or 'relet rollout retry|undo|abort gpu'",
-      planned([
-        node('a', { state: 'rolled back', claim: claim(), failure: { reason: 'CrashLoop', message: 'it crashed' } }),
-        node('b'),
-      ]),
+      () =>
+        planned([
+          node('a', { state: 'rolled back', claim: claim(), failure: { reason: 'CrashLoop', message: 'it crashed' } }),
+          node('b'),
+        ]),
     ],
     [
       'a node that is silent at the deadline has failed',
       `1 failed, 0 allowed: a (no result since it was assigned at ${rfc3339(nowMs - 16 * minute)}). Correct the config in the spec, or 'relet rollout retry|undo|abort gpu'`,
-      planned(
-        [node('a', { state: 'waiting', claim: claim({ at: rfc3339(nowMs - 16 * minute) }) }), node('b')],
-        {},
-        {
-          state: { ...started, revisions: [{ ...started.revisions![0]!, startedAt: rfc3339(0) }] },
-        },
-      ),
+      () =>
+        planned(
+          [node('a', { state: 'waiting', claim: claim({ at: rfc3339(nowMs - 16 * minute) }) }), node('b')],
+          {},
+          {
+            state: { ...started, revisions: [{ ...started.revisions![0]!, startedAt: rfc3339(0) }] },
+          },
+        ),
     ],
     [
       'a closed window',
       'the next window opens at 2026-06-05T22:00:00Z',
-      planned([node('a')], { windows: [{ from: '22:00', to: '04:00' }] }),
+      () => planned([node('a')], { windows: [{ from: '22:00', to: '04:00' }] }),
     ],
     [
       'a wave that waits for its nodes',
       'wave 1: a in trial',
-      planned([node('a', { state: 'trial', claim: claim() }), node('b')], { waves: [{ nodes: 1 }, { nodes: '100%' }] }),
+      () =>
+        planned([node('a', { state: 'trial', claim: claim() }), node('b')], {
+          waves: [{ nodes: 1 }, { nodes: '100%' }],
+        }),
     ],
     [
       'a wave that waits for a correction of what failed',
       'wave 1: a not yet active',
-      planned([node('a', { state: 'waiting', claim: claim({ exempt: true }) }), node('b')], {
-        waves: [{ nodes: 1 }, { nodes: '100%' }],
-      }),
+      () =>
+        planned([node('a', { state: 'waiting', claim: claim({ exempt: true }) }), node('b')], {
+          waves: [{ nodes: 1 }, { nodes: '100%' }],
+        }),
     ],
     [
       'all nodes are excluded',
       'all 2 nodes excluded: a (held) and others',
-      planned(['a', 'b'].map((name) => node(name, { blocked: { reason: 'Held', message: 'held' } }))),
+      () => planned(['a', 'b'].map((name) => node(name, { blocked: { reason: 'Held', message: 'held' } }))),
     ],
-  ])('%s', (_, sentence, found) => {
+  ])('%s', (_, sentence, plan) => {
+    const found = plan();
     expect(found.waiting).toBe(sentence);
     expect(batchOf(found)).toBeUndefined();
   });
