@@ -3,16 +3,17 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { testDocuments } from '../../test/rig/node.js';
 import { temporaryDir } from '../../test/temporary-dir.js';
+import { ConfigError } from '../api/config-error.js';
 import type { ExactRef } from '../api/config-ref.js';
-import { silentLog } from '../log.js';
+import { createLog, type Log, silentLog } from '../log.js';
 import { systemProcesses } from '../proc.js';
-import { previousConfigRecord, type Rank } from './candidates.js';
-import { type Choice, choose, failuresOf, needsTrial } from './choose.js';
+import { candidates, fallbackOf, previousConfigRecord, type Rank, recordsOf } from './candidates.js';
+import { type Choice, type ChooseOptions, choose, FailedBefore, failuresOf, needsTrial } from './choose.js';
 import { openDirectory } from './state/directory.js';
 import type { NodeState } from './state/node-state.js';
 import { failTrial } from './transitions.js';
 import { retriesOnce } from './trial/retry.js';
-import { resultsRecord, setResult, trialRecord } from './trial/trial.js';
+import { type Result, resultsRecord, setResult, trialRecord } from './trial/trial.js';
 import type { Validator } from './validate/validate.js';
 
 const version = (resourceVersion: string): ExactRef => ({
@@ -22,11 +23,12 @@ const version = (resourceVersion: string): ExactRef => ({
   resourceVersion,
   kubeletConfigKey: 'kubelet',
 });
-const [a, b, sameAsA] = [version('1'), version('2'), version('3')];
+const [a, b, sameAsA, c, unsaved] = [version('1'), version('2'), version('3'), version('4'), version('5')];
 const bytes = new Map([
   [a, 'a'],
   [b, 'b'],
   [sameAsA, 'a'],
+  [c, 'c'],
 ]);
 
 function newMemory(): NodeState {
@@ -58,11 +60,13 @@ interface Question {
   binary?: string;
   files?: Record<string, string>;
   now?: number;
+  log?: Log;
+  options?: ChooseOptions;
 }
 
 const chosen = (
   state: NodeState,
-  { validator = accepts, flags = ['--v=2'], version = 'v1.32.1', binary = 'b', files = {}, now = 60_000 }: Question,
+  { validator = accepts, flags = ['--v=2'], version = 'v1.32.1', binary = 'b', files = {}, ...rest }: Question,
 ) =>
   choose(
     {
@@ -72,10 +76,11 @@ const chosen = (
       commandLine: { args: () => flags },
       driver: { version: async () => version, fingerprint: () => binary },
       hostFiles: { contentOf: (path) => files[path] ?? 'ENOENT' },
-      clock: { now: () => now },
-      log: silentLog,
+      clock: { now: () => rest.now ?? 60_000 },
+      log: rest.log ?? silentLog,
     },
     new AbortController().signal,
+    rest.options,
   );
 
 test('a last known good that relet cannot read any more is not started: the node boots with local and reports why', async () => {
@@ -105,6 +110,143 @@ test('local runs when everything is refused, local itself among it: the kubelet 
   const choice = await chosen(state, { validator });
   expect(choice).toMatchObject({ rank: 'local', source: undefined, error: { reason: 'ValidationFailed' } });
   expect(choice).toMatchObject({ document: { file: undefined }, accepted: { healthz: undefined } });
+});
+
+/** Rejects these texts, with L for local. `asked` has each question: text, steps, role, and whether it is last known good. */
+function rejecting(texts = '') {
+  const asked: string[] = [];
+  const validator: Validator = {
+    async validate({ document }, { steps, role, isLastKnownGood }) {
+      const text = document.text || 'L';
+      asked.push(`${text} ${steps} ${role} ${isLastKnownGood}`);
+      if (!texts.includes(text)) return { kind: 'accepted', warnings: [], healthz: undefined, staticPodPath: '/pods' };
+      return { kind: 'rejected', reason: 'ValidationFailed', cause: new Error('why'), warnings: [] };
+    },
+  };
+  return { validator, asked };
+}
+
+type Source = ExactRef | undefined;
+const broken = { broken: new Error('unreadable') };
+const options = (assigned: Source | typeof broken, good?: Source, previous?: Source): ChooseOptions => {
+  const recorded = assigned && 'broken' in assigned ? assigned : { source: assigned };
+  return { assigned: recorded, lastKnownGood: { source: good }, previous };
+};
+
+describe('the order of trust', () => {
+  test.each<[string, ChooseOptions, string, Rank, Source, Source[]]>([
+    ['the assigned config', options(a, b), '', 'assigned', a, []],
+    ['then the last known good', options(a, b, c), 'a', 'last-known-good', b, [a]],
+    ['then the previous config', options(a, b, c), 'ab', 'previous-config', c, [a, b]],
+    ['then local', options(a, b, c), 'abc', 'local', undefined, [a, b, c]],
+    ['after a reset local', options(undefined, a, b), '', 'assigned', undefined, []],
+    ['then the previous config', options(undefined, a, b), 'L', 'previous-config', b, [undefined]],
+    ['then the last known good', options(undefined, a, b), 'Lb', 'last-known-good', a, [undefined, b]],
+    ['then local all the same', options(undefined, a), 'La', 'assigned', undefined, [undefined, a]],
+    ['the next for an unreadable record', options(broken, b), '', 'last-known-good', b, [undefined]],
+    ['the next for a lost checkpoint', options(unsaved, b), '', 'last-known-good', b, [unsaved]],
+    ['each config once', options(a, a, a), 'a', 'local', undefined, [a]],
+  ])('%s', async (_name, records, texts, rank, source, passed) => {
+    const choice = await chosen(newMemory(), { ...rejecting(texts), options: records });
+    expect(choice).toMatchObject({ rank, source });
+    expect((choice.passedOver ?? []).map((one) => one.source)).toEqual(passed);
+    const isFirst = passed.length === 0;
+    const reason = texts === '' ? 'LoadFailed' : 'ValidationFailed';
+    expect(choice.error?.reason).toBe(isFirst ? undefined : reason);
+    expect(choice.isLastResort).toBe(isFirst || source !== undefined ? undefined : true);
+    expect(choice.accepted.staticPodPath).toBe(texts.includes('L') && source === undefined ? undefined : '/pods');
+  });
+
+  test('local alone is started whatever the validation of it, which runs no program', async () => {
+    const { validator, asked } = rejecting('L');
+    expect(await chosen(newMemory(), { validator })).toMatchObject({ rank: 'assigned', source: undefined });
+    expect(asked).toEqual(['L no-probe-no-forecast undefined undefined']);
+  });
+
+  test('a config that cannot run is logged with its name and why', async () => {
+    const lines: string[] = [];
+    const log = createLog({ format: 'text', level: 'debug', write: (line) => lines.push(line) });
+    await chosen(newMemory(), { ...rejecting('a'), log, options: { ...options(a), lastKnownGood: broken } });
+    expect(lines[0]).toMatch(/config cannot run.*assigned.*uid.*rejects a value.*why/);
+    expect(lines[1]).toMatch(/config cannot run.*last-known-good.*unreadable record/);
+  });
+
+  test('an overlay that is last known good is started with the document that passed its trial', async () => {
+    const state = newMemory();
+    const good = { ...a, mergedDigest: state.documents.save('merged') };
+    const choice = await chosen(state, { ...rejecting('b'), options: options(b, good) });
+    expect(choice).toMatchObject({ source: good, document: { text: 'merged' } });
+  });
+
+  test('a rollback returns to the most trusted one beside what failed, of which each is listed once', () => {
+    const state = newMemory();
+    state.assign(a);
+    state.setLastKnownGood(a);
+    state.write(previousConfigRecord, b);
+    expect(candidates(recordsOf(state)).map(({ rank }) => rank)).toEqual(['assigned', 'previous-config']);
+    expect(fallbackOf(state, a)).toEqual(b);
+    const merged = { ...a, mergedDigest: '0'.repeat(64) };
+    state.setLastKnownGood(merged);
+    expect(fallbackOf(state, a)).toEqual(merged);
+    state.lastKnownGood = () => broken;
+    expect(fallbackOf(state, undefined)).toEqual(b);
+  });
+});
+
+describe('validation', () => {
+  const back = { rollbackFrom: 'v1.32.1' };
+  test.each<[string, ChooseOptions, string | undefined, string, string, string | undefined]>([
+    ['has all steps for a new config', {}, undefined, '', 'a all assigned false', 'validated'],
+    ['has them for one that arrives', { isArriving: true }, undefined, '', 'a all arriving false', 'validated'],
+    ['runs no kubelet for one that was validated', {}, 'validated', '', 'a no-probe assigned false', 'validated'],
+    ['is short for one that passed its trial', {}, 'passed', '', 'a no-probe-no-forecast assigned false', 'passed'],
+    ['has all steps for a fallback', {}, undefined, 'a', 'b all undefined true', 'validated'],
+    ['is short for a fallback of a rollback', back, undefined, 'a', 'b no-probe-no-forecast undefined true', undefined],
+    ['has all steps for what a rollback finds assigned', back, undefined, '', 'a all assigned false', 'validated'],
+    [
+      'records nothing while failures do not count',
+      { ignoresFailures: true },
+      'failed',
+      '',
+      'a all assigned false',
+      'failed',
+    ],
+  ])('%s', async (_name, more, before, texts, last, after) => {
+    const state = newMemory();
+    state.assign(a);
+    state.setLastKnownGood(b);
+    const { key } = await chosen(state, {});
+    const failure = { reason: 'CrashLoop', cause: 'crashed', at: '' };
+    state.write(resultsRecord, before === undefined ? {} : { [key]: { ...failure, kind: before } as Result });
+    const { validator, asked } = rejecting(texts);
+    const choice = await chosen(state, { validator, options: more });
+    expect([asked.at(-1), state.read(resultsRecord)?.[choice.key]?.kind]).toEqual([last, after]);
+    expect(choice.passedOver?.length ?? 0).toBe(texts.length);
+  });
+
+  test.each([
+    ['that cannot be followed is thrown', true, new ConfigError('ReferenceEmpty', 'x'), true],
+    ['that cannot be followed passes over what is assigned', false, new ConfigError('ReferenceEmpty', 'x'), false],
+    ['of the config passes it over', true, new ConfigError('ParseFailed', 'x'), false],
+    ['of relet is thrown', false, new Error('bug'), true],
+  ])('an error %s (arriving: %s)', async (_name, isArriving, error, isThrown) => {
+    const validator: Validator = {
+      validate: async ({ document }, rest) => {
+        if (document.text === 'a') throw error;
+        return rejecting().validator.validate({ document } as never, rest);
+      },
+    };
+    const choice = chosen(newMemory(), { validator, options: { ...options(a, b), isArriving } });
+    if (isThrown) await expect(choice).rejects.toBe(error);
+    else expect(await choice).toMatchObject({ source: b, error });
+  });
+});
+
+test('the error of a config that failed has its cause and time, and a reason also for a word of an earlier relet', () => {
+  const failure = { kind: 'failed', cause: 'it crashed', at: '2026-06-05' } as const;
+  const errors = ['crash-loop', 'unknown'].map((reason) => new FailedBefore('key', { ...failure, reason }));
+  expect(errors.map(({ reason }) => reason)).toEqual(['CrashLoop', 'InternalError']);
+  expect(errors[0]).toMatchObject({ key: 'key', cause: { message: 'it crashed (at 2026-06-05; not tried again)' } });
 });
 
 const failAt = (state: NodeState, choice: Choice, at: number) =>
