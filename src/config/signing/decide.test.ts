@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { keyTypes, signedAnnotations, testKey } from '../../../test/rig/signing.js';
 import { signaturesAnnotation, statementAnnotation } from '../../api/signing.js';
+import { isForConfigs, parseAllowedSigner } from './allowed-signers.js';
 import { decideSignature, type SigningHost, signedParts } from './decide.js';
 import { contentDigest, sha256 } from './statement.js';
 import { parseTrust } from './trust.js';
@@ -132,10 +133,99 @@ describe('a signed config', () => {
   });
 });
 
+describe('the reason of a rejection', () => {
+  const { annotations, ...parts } = configMap({ pools: ['gpu', 'web'], notBefore: now, notAfter: now + day });
+  const { 'relet.dev/skip-forecast': _, ...without } = annotations as Record<string, string>;
+  const by = (pool = 'gpu', threshold = 1) => trust(`pool: ${pool}`, `threshold: ${threshold}`);
+  const signed = { ...parts, annotations };
+  const text = annotations[statementAnnotation]!;
+  const withSignatures = (signatures: string) => ({
+    ...signed,
+    annotations: { ...annotations, [signaturesAnnotation]: signatures },
+  });
+  const eves = `ssh-ed25519 key ${parseTrust(trusted(`signers: ["eve ${eve.line}"]`), '').signers[0]!.fingerprint}`;
+  const wrong = 'it is not the signature of this statement by this key';
+  const accepted = [{ at: now, content: 'of another config', serial: now }];
+  test.each<[string, () => ReturnType<typeof decide>]>([
+    [`the ConfigMap has no annotation ${statementAnnotation}`, () => decide({ data })],
+    [
+      `the ConfigMap has no annotation ${signaturesAnnotation}`,
+      () => decide({ data, annotations: { [statementAnnotation]: text } }),
+    ],
+    [
+      'the statement cannot be read: it begins with "x"',
+      () => decide({ data, annotations: { ...annotations, [statementAnnotation]: 'x' } }),
+    ],
+    ['the signatures cannot be read: signature 1 is not armored', () => decide(withSignatures('x'))],
+    [
+      'the key "kubelet" is not as the statement has it; the key "b" is not in the statement; the key of binaryData "c" is not in the statement; the annotation "relet.dev/skip-forecast" of the statement is missing',
+      () =>
+        decide({
+          data: { kubelet: '', b: '' },
+          binaryData: { c: '' },
+          annotations: without,
+        }),
+    ],
+    ['there is no signature', () => decide(withSignatures(''), {}, by())],
+    [`${eves} is not one of the allowed signers`, () => decide(withSignatures(eve.sign(text)), {}, by())],
+    [
+      `signature of ann: ${wrong}; signature of bob: ${wrong}`,
+      () => decide(withSignatures(ann.sign('') + bob.sign('')), {}, by()),
+    ],
+    [
+      `signed by ann, and 2 principals are required; ${eves} is not one of the allowed signers`,
+      () => decide(withSignatures(ann.sign(text) + eve.sign(text)), {}, by('gpu', 2)),
+    ],
+    ['it is signed for the pools gpu, web, the pool of this host is other', () => decide(signed, {}, by('other'))],
+    ['it is signed for the pools gpu, web, the pool of this host is not set', () => decide(signed)],
+    ['it is signed for hosts without a pool, the pool of this host is gpu', () => decide(configMap(), {}, by())],
+    ['it is valid from 2026-11-18T00:00:00.000Z', () => decide(signed, { now: now - 1 }, by())],
+    ['it was valid until 2026-11-19T00:00:00.000Z', () => decide(signed, { now: now + day + 1 }, by())],
+    [
+      'the clock of the host cannot be trusted, and the signature depends on the time',
+      () => decide(signed, { now: undefined }, by()),
+    ],
+    [
+      `its serial is ${now}, the lowest that this node accepts is ${now + 1}`,
+      () => decide(signed, { floor: now + 1 }, by()),
+    ],
+    [
+      `its serial is ${now}, and this node accepted other content with that serial`,
+      () => decide(signed, { floor: now, accepted }, by()),
+    ],
+  ])('is shown: %s', (message, decided) => {
+    const found = decided();
+    expect('message' in found && found.message.slice(0, message.length)).toBe(message);
+  });
+});
+
+test.each<[string, boolean]>([
+  ['relet.dev/*', true],
+  ['relet?dev/kubelet-config', true],
+  ['relet.dev.kubelet-config', false],
+  ['relet.dev', false],
+  ['kubelet-config', false],
+  ['git,**', true],
+  ['*,!git', true],
+  ['!relet.dev/kubelet-config,*', false],
+  ['!*', false],
+])('a key with namespaces="%s" is for configs: %s', (namespaces, expected) => {
+  expect(isForConfigs(parseAllowedSigner(`ann namespaces="${namespaces}" ${ann.line}`))).toBe(expected);
+});
+
 describe('the time of a statement', () => {
+  test('is checked against the acceptance before, where the clock is not trusted', () => {
+    const signed = configMap({ notBefore: now });
+    const statement = sha256(signed.annotations[statementAnnotation]!);
+    const on = (at: number) => ({ now: undefined, accepted: [{ at, content: '', statement }] });
+    expect(decide(signed, on(now))).toMatchObject({ kind: 'accepted' });
+    expect(decide(signed, on(now - 1))).toMatchObject({ kind: 'cannot tell' });
+  });
+
   test('is checked for bytes that the node never accepted', () => {
     const signed = configMap({ notBefore: now - day, notAfter: now + day });
     expect(decide(signed)).toMatchObject({ kind: 'accepted' });
+    for (const at of [now - day, now + day]) expect(decide(signed, { now: at })).toMatchObject({ kind: 'accepted' });
     expect(decide(signed, { now: now - day - 1 })).toMatchObject({ reason: 'NotYetValid' });
     expect(decide(signed, { now: now + day + 1 })).toMatchObject({ reason: 'Expired' });
   });

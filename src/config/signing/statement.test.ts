@@ -1,6 +1,6 @@
 /** The text that is signed: made, read back, and refused in any other form. */
 import { describe, expect, test } from 'vitest';
-import { contentOf, formatStatement, parseStatement, type Statement } from './statement.js';
+import { contentDigest, contentOf, formatStatement, parseStatement, type Statement, sameContent } from './statement.js';
 
 const content = contentOf({
   data: { kubelet: 'maxPods: 150\n', 'extra.yaml': '' },
@@ -63,9 +63,33 @@ describe('a statement', () => {
   test.each([
     ['a key with a space', { data: { 'a b': '0'.repeat(64) } }],
     ['a pool with a line feed', { pools: ['gpu\nserial 9'] }],
-    ['a serial that is not whole', { serial: 1.5 }],
+    ['a serial that is not whole', { serial: 1795030000.5 }],
+    ['a floor that is not whole', { floor: 1.5 }],
+    ['a serial below 0', { serial: -1, floor: -1 }],
+    ['times that are equal', { notBefore: 5, notAfter: 5 }],
+    ['a time that is not whole', { notAfter: 1802977200.5 }],
+    ['a time below 0', { notBefore: -1 }],
+    ['a time after the year 9999', { notAfter: 253402300800 }],
+    ['a key of 254 characters', { data: { ['a'.repeat(254)]: '0'.repeat(64) } }],
+    ['no key', { data: {} }],
     ['an annotation of somebody else', { annotations: { 'example.com/x y': '' } }],
   ])('with %s is not made', (_what, change) => {
     expect(() => formatStatement({ ...statement, ...change })).toThrow();
   });
+});
+
+test.each<[string, Parameters<typeof contentOf>[0], boolean]>([
+  ['keys in another order', { data: { b: '1', a: '0' }, binaryData: { c: 'AA==' } }, true],
+  [
+    'an annotation without effect',
+    { data: { a: '0', b: '1' }, binaryData: { c: 'AA==' }, annotations: { x: 'y' } },
+    true,
+  ],
+  ['another value', { data: { a: '0', b: '2' }, binaryData: { c: 'AA==' } }, false],
+  ['a key less', { data: { a: '0' }, binaryData: { c: 'AA==' } }, false],
+  ['no binaryData', { data: { a: '0', b: '1' } }, false],
+  ['its binaryData as data', { data: { a: '0', b: '1', c: '\0' } }, false],
+])('content with %s is the same, and has the same digest: %s', (_what, parts, expected) => {
+  const [one, other] = [contentOf({ data: { a: '0', b: '1' }, binaryData: { c: 'AA==' } }), contentOf(parts)];
+  expect([sameContent(one, other), contentDigest(one) === contentDigest(other)]).toEqual([expected, expected]);
 });

@@ -1,6 +1,7 @@
 /** The trust file of a host, and the line of each mistake in it. */
 import { describe, expect, test } from 'vitest';
 import { testKey } from '../../../test/rig/signing.js';
+import { parseAllowedSigner } from './allowed-signers.js';
 import { parseTrust } from './trust.js';
 
 const [ann, bob] = [testKey(), testKey('ecdsa-sha2-nistp256')];
@@ -40,8 +41,34 @@ describe('a trust file', () => {
     expect([...trust.revoked]).toEqual([expect.stringMatching(/^SHA256:/), `SHA256:${'a'.repeat(43)}`]);
   });
 
+  test('needs only signers: then one signature is enough, and no key is revoked', () => {
+    const text = `apiVersion: relet.dev/v1alpha1\nkind: Trust\nsigners:\n  - ann ${ann.line}\n  - ann ${bob.line}`;
+    expect(parseTrust(text, file)).toMatchObject({ pool: undefined, threshold: 1, revoked: new Set() });
+    expect(() => parseTrust(`${text}\nthreshold: 2`, file)).toThrow('signers has 1 principals');
+  });
+
+  test.each([
+    ['20260102Z', Date.UTC(2026, 0, 2)],
+    ['202601020304Z', Date.UTC(2026, 0, 2, 3, 4)],
+    ['20260102030405Z', Date.UTC(2026, 0, 2, 3, 4, 5)],
+    ['2026010203Z', undefined],
+    ['120260102Z', undefined],
+    ['20260102Z1', undefined],
+    ['20261302Z', undefined],
+  ])('has %s as a time: %s', (text, ms) => {
+    const parse = () => parseAllowedSigner(`ann VALID-AFTER="${text}" ${ann.line}`).validAfter;
+    if (ms === undefined) expect(parse).toThrow(`valid-after="${text}" must be YYYYMMDDZ or YYYYMMDDHHMM[SS]Z`);
+    else expect(parse()).toBe(ms / 1000);
+  });
+
   const key = ann.line;
   test.each([
+    [4, 'a whole number of at least 1', 'threshold: 1.5'],
+    [4, 'a whole number of at least 1', 'threshold: "2"'],
+    [6, 'its options namespaces="a"x', `  - ann namespaces="a"x ${key}`],
+    [6, 'one principal without wildcards', `  - ${'a'.repeat(254)} ${key}`],
+    [8, 'revoked must be a list', 'revoked: 7'],
+    [9, 'the public key cannot be read', `  - SHA256:${'a'.repeat(44)}`],
     [1, 'apiVersion must be relet.dev/v1alpha1', 'apiVersion: v1'],
     [2, 'kind must be Trust', 'kind: FieldPolicy'],
     [3, 'pool must be a name', 'pool: 7'],
