@@ -7,6 +7,7 @@ describe.each([
   ['simulate.mjs', 'npm run simulate -- [--seed S]'],
   ['fuzz.mjs', 'npm run fuzz -- [--kubelet PATH'],
   ['torture.mjs', 'npm run torture -- [--hours N]'],
+  ['stryker.mjs', 'npm run stryker -- [--part PART]'],
   ['runs.mjs', 'node scripts/runs.mjs [--out DIR]'],
   ['alone.mjs', 'node scripts/alone.mjs [COUNT]'],
 ])('scripts/%s', (name, usage) => {
