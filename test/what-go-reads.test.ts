@@ -156,7 +156,9 @@ describe('a byte order mark', () => {
     const start = '{\n apiVersion: kubelet.config.k8s.io/v1beta1,\n kind: KubeletConfiguration,\n    ';
     const text = (offset: number) =>
       `${'#'.repeat(offset - start.length - 1)}\n${start}\ufeffz: 1,\nXreadOnlyPort: 10255,\n maxPods: 7}\n`;
-    expect(() => decode(text(at), { minor })).toThrow('a byte order mark (U+FEFF) is where the kubelet would drop');
+    const message = expect.stringContaining('a byte order mark (U+FEFF) is where the kubelet would drop');
+    const findings = [expect.objectContaining({ source: 'relet' })];
+    expect(() => decode(text(at), { minor })).toThrow(expect.objectContaining({ message, findings }));
     expect(portOf(text(at - 60))).toBe(0);
   });
 

@@ -22,9 +22,12 @@ export interface Document {
 export class DocumentError extends Error {
   override readonly name = 'DocumentError';
   readonly at: Position;
-  constructor(message: string, at: Position) {
+  /** The kubelet would read it. */
+  readonly isOurs: boolean;
+  constructor(message: string, at: Position, isOurs = false) {
     super(message);
     this.at = at;
+    this.isOurs = isOurs;
   }
 }
 
@@ -71,7 +74,11 @@ export function readAhead(text: string, minor: Minor): void {
 function parseDocument(text: string, dialect: Dialect): Document {
   // No character takes more than three bytes for each of its UTF-16 units.
   if (text.length * 3 > maxBytes && new TextEncoder().encode(text).length > maxBytes)
-    throw new DocumentError('the document is larger than 1 MiB; no ConfigMap holds it, and no kubelet needs it', start);
+    throw new DocumentError(
+      'the document is larger than 1 MiB; no ConfigMap holds it, and no kubelet needs it',
+      start,
+      true,
+    );
   try {
     if (trimSpace(text).startsWith('{')) return { value: readJson(text), duplicates: [] };
     const { value, ...rest } = readYaml(text, dialect);
@@ -79,7 +86,8 @@ function parseDocument(text: string, dialect: Dialect): Document {
   } catch (error) {
     if (error instanceof JsonError)
       throw new DocumentError(`couldn't get version/kind; json parse error: ${error.message}`, error.at);
-    if (error instanceof YamlError) throw new DocumentError(error.message, { line: error.line, column: error.column });
+    if (error instanceof YamlError)
+      throw new DocumentError(error.message, { line: error.line, column: error.column }, error.isOurs);
     throw error;
   }
 }

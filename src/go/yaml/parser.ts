@@ -61,7 +61,7 @@ export function parseYaml(text: string, dialect: Dialect): FirstDocument {
   const control = /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ud800-\udfff\ue000-\ufffd]/.exec(text);
   if (control !== null) throw errorAt(text, control.index, 'control characters are not allowed');
   const mark = misreadMark(text);
-  if (mark !== undefined) throw errorAt(text, mark, misplacedMark);
+  if (mark !== undefined) throw errorAt(text, mark, misplacedMark, true);
   const parser = new Parser(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text, dialect);
   const root = parser.document();
   const ignoredAt = root && parser.nextContent();
@@ -71,9 +71,9 @@ export function parseYaml(text: string, dialect: Dialect): FirstDocument {
 const misplacedMark =
   'a byte order mark (U+FEFF) is where the kubelet would drop characters of the lines behind it: remove it';
 
-function errorAt(text: string, index: number, problem: string): YamlError {
+function errorAt(text: string, index: number, problem: string, isOurs = false): YamlError {
   const before = text.slice(0, index).split('\n');
-  return new YamlError(`yaml: ${problem}`, before.length - 1, before[before.length - 1]!.length);
+  return new YamlError(`yaml: ${problem}`, before.length - 1, before[before.length - 1]!.length, isOurs);
 }
 
 class Parser {

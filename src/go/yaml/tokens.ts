@@ -40,9 +40,12 @@ export class YamlError extends Error {
   override readonly name = 'YamlError';
   readonly line: number;
   readonly column: number;
-  constructor(message: string, line: number, column: number) {
+  /** Go would read the text. */
+  readonly isOurs: boolean;
+  constructor(message: string, line: number, column: number, isOurs = false) {
     super(message);
     this.line = line + 1;
     this.column = column + 1;
+    this.isOurs = isOurs;
   }
 }
