@@ -19,11 +19,14 @@ const lockFile = '/dev/null/relet-asks/lock';
 /** Half as expensive without a garbage collector and its threads: an answer takes 30 ms. */
 const cheap = { GOGC: 'off', GOMAXPROCS: '1' };
 
+/** A flag overrides the config, so relet needs the same one: older kubelets log their config only at this level. */
+export const verbosity = (minor: number): string[] => (minor < 37 ? ['--v=5'] : []);
+
 export async function askKubelet({ path, minor }: Kubelet, args: readonly string[]): Promise<KubeletAnswer> {
-  const all = [`--v=${minor < 37 ? 5 : 0}`, `--lock-file=${lockFile}`, ...args];
+  const all = [...verbosity(minor), `--lock-file=${lockFile}`, ...args];
   const env = { ...process.env, ...cheap, KUBELET_CONFIG_DROPIN_DIR_ALPHA: 'yes' };
   const { output, code } = await new Promise<{ output: string; code: number | null }>((resolve) => {
-    const child = execFile(path, all, { env, timeout: 20_000, maxBuffer: 2 ** 26 }, (_error, stdout, stderr) =>
+    const child = execFile(path, all, { env, timeout: 600_000, maxBuffer: 2 ** 26 }, (_error, stdout, stderr) =>
       resolve({ output: stdout + stderr, code: child.exitCode }),
     );
   });
