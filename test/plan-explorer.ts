@@ -6,6 +6,7 @@
  *     read nodes ─► plan() with the status as it is ─► write status ─► write NodeConfigs, one by one ─► read nodes …
  *          └─ the lease moves: of the old leader at most the one write lands, later, that was on its way
  */
+import { createHash } from 'node:crypto';
 import { type ConfigRef, parseRef } from '../src/api/config-ref.js';
 import type { Claim } from '../src/api/node-annotations.js';
 import type { RolloutAction, SetStrategy } from '../src/api/node-config-set.js';
@@ -34,6 +35,7 @@ interface World {
   /** Writes of earlier leaders that have not arrived. */
   late: Write[];
   left: { edits: number; requests: number; failures: number; outages: number; leaders: number };
+  hasConflicts: boolean;
 }
 
 export interface Exploration {
@@ -47,6 +49,10 @@ export interface Exploration {
   lateWrites?: number;
   /** False: a batch that is given up is not ended on its nodes first. */
   endsBatches?: false;
+  /** False: a write names no resourceVersion. */
+  hasConflicts?: false;
+  /** NodeConfigs are written before the status. */
+  assignsFirst?: true;
 }
 
 export interface Explored {
@@ -70,11 +76,10 @@ export function explore(options: Exploration): Explored {
     const { from, act } = keys.get(key)!;
     return from === '' ? [act] : [...trailOf(from), act];
   };
-  let level = [first];
+  let level = [[keyOf(first), first] as const];
   while (level.length > 0 && keys.size < options.mostStates) {
-    const next: World[] = [];
-    for (const world of level) {
-      const from = keyOf(world);
+    const next: typeof level = [];
+    for (const [from, world] of level) {
       const ended = model.brokenAtTheEnd(world);
       if (ended !== undefined)
         return { states: keys.size, isWhole: false, broken: { promise: ended, trail: trailOf(from) } };
@@ -84,7 +89,7 @@ export function explore(options: Exploration): Explored {
         const key = keyOf(successor);
         if (keys.has(key)) continue;
         keys.set(key, { from, act });
-        next.push(successor);
+        next.push([key, successor]);
       }
     }
     level = next;
@@ -92,7 +97,11 @@ export function explore(options: Exploration): Explored {
   return { states: keys.size, isWhole: level.length === 0 };
 }
 
-const keyOf = (world: World): string => textWithoutTimes(JSON.stringify(world));
+/** A digest: the text of a million worlds does not fit into memory. */
+const keyOf = (world: World): string =>
+  createHash('sha256')
+    .update(textWithoutTimes(JSON.stringify(world)))
+    .digest('base64');
 
 /** Only the order of times matters. */
 function textWithoutTimes(text: string): string {
@@ -105,8 +114,8 @@ type Successor = [act: string, world: World, broken?: string | undefined];
 class Model {
   readonly #options: Exploration;
   readonly #rules;
-  /** Worlds whose end was good, by what the end depends on. */
-  readonly #ends = new Set<string>();
+  /** Worlds whose end is good, and those that end complete, by what the end depends on. */
+  readonly #ends = { good: new Set<string>(), complete: new Set<string>() };
 
   constructor(options: Exploration) {
     this.#options = options;
@@ -116,7 +125,8 @@ class Model {
 
   start(): World {
     const nodes = Object.fromEntries(names.map((name) => [name, { state: 'local' as const, isReady: true }]));
-    return { revision: 'a', status: {}, nodes, writes: [], late: [], left: this.#options.left };
+    const { left, hasConflicts = true } = this.#options;
+    return { revision: 'a', status: {}, nodes, writes: [], late: [], left, hasConflicts };
   }
 
   successors(world: World): Successor[] {
@@ -204,7 +214,8 @@ class Model {
       const claim = { set: 'gpu', revision: of, source: given, wave, at, previous, ...exempt };
       return asRead(world, read, { kind: 'claim', node: name, claim });
     });
-    return { plan: planned, writes: [...(isChanged ? [{ kind: 'status' as const, status: stored }] : []), ...claims] };
+    const writes: Write[] = [...(isChanged ? [{ kind: 'status' as const, status: stored }] : []), ...claims];
+    return { plan: planned, writes: this.#options.assignsFirst ? writes.reverse() : writes };
   }
 
   /** Promise that this write breaks, if it arrives. */
@@ -235,54 +246,60 @@ class Model {
 
   /** Promise that is broken once nothing fails any more and people approve: the rollout ends, and a retry completes it. */
   brokenAtTheEnd(world: World): string | undefined {
-    const { revision, status, nodes, late } = world;
-    const key = textWithoutTimes(JSON.stringify([revision, status, nodes, late]));
-    if (this.#ends.has(key)) return undefined;
-    this.#ends.add(key);
-    return this.#brokenAtTheEnd(world);
+    return this.#brokenAfter(world, this.#ends.good, (healed, planned) => {
+      const state = stateIn(healed.status);
+      const outcome = updateOf(state)?.outcome;
+      const left = names.filter((name) => healed.nodes[name]!.claim?.revision === state.rejectedRevision);
+      if (isRejected(state) && outcome !== 'Aborted' && left.length > 0)
+        return `left behind with ${state.rejectedRevision}: ${left.join()}`;
+      if (planned.progress.condition === 'Ready') return incomplete(healed);
+      const broken = this.#brokenAfter(requested(healed, 'Retry'), this.#ends.complete, incomplete);
+      return broken && `after a retry: ${broken}`;
+    });
   }
 
-  #brokenAtTheEnd(world: World): string | undefined {
-    const healed = this.#heal(world);
-    if (typeof healed === 'string') return healed;
-    const state = stateIn(healed.world.status);
-    const outcome = updateOf(state)?.outcome;
-    const left = names.filter((name) => healed.world.nodes[name]!.claim?.revision === state.rejectedRevision);
-    if (isRejected(state) && outcome !== 'Aborted' && left.length > 0)
-      return `left behind with ${state.rejectedRevision}: ${left.join()}`;
-    if (healed.plan.progress.condition === 'Ready') return this.#incomplete(healed.world);
-    const again = this.#heal(requested(healed.world, 'Retry'));
-    return typeof again === 'string' ? `after a retry: ${again}` : this.#incomplete(again.world);
-  }
-
-  #incomplete({ nodes, revision }: World): string | undefined {
-    const others = names.filter((name) => nodes[name]!.claim?.revision !== revision || nodes[name]!.state !== 'active');
-    return others.length === 0 ? undefined : `complete, but not on ${others.join()}`;
-  }
-
-  #heal(given: World): { world: World; plan: Plan } | string {
+  /** `check` of the world at its end. Worlds on the way there have the same end. */
+  #brokenAfter(
+    given: World,
+    good: Set<string>,
+    check: (world: World, planned: Plan) => string | undefined,
+  ): string | undefined {
     let world: World = { ...given, writes: [], late: [] };
     for (const name of names) world = changed(world, name, { isReady: true });
     for (const write of given.late) world = written(world, write);
+    const way: string[] = [];
     let planned: Plan | undefined;
     for (let round = 0; round < 60; round++) {
-      const pass = this.#planned(world, world.nodes);
-      planned = pass.plan;
+      const key = textWithoutTimes(JSON.stringify([world.revision, world.status, world.nodes]));
+      const pass = good.has(key) ? undefined : this.#planned(world, world.nodes);
+      planned = pass?.plan;
       const isSettled = names.every((name) => !isUnsettled(seenAs(name, world.nodes[name]!)));
-      if (pass.writes.length === 0 && isSettled && planned.progress.condition !== 'Reconciling')
-        return { world, plan: planned };
+      const isEnd = isSettled && pass?.writes.length === 0 && planned?.progress.condition !== 'Reconciling';
+      const broken = isEnd ? check(world, planned!) : undefined;
+      if (broken !== undefined) return broken;
+      way.push(key);
+      if (pass === undefined || isEnd) {
+        for (const passed of way) good.add(passed);
+        return undefined;
+      }
       for (const write of pass.writes) world = written(world, write);
       for (const name of names) world = nodeSteps({ ...world, left: nothing }, name)[0]?.[1] ?? world;
-      if (planned.progress.condition === 'Reconciling' && planned.progress.kind === 'approval') world = approved(world);
+      const { progress } = pass.plan;
+      if (progress.condition === 'Reconciling' && progress.kind === 'approval') world = approved(world);
     }
     return `does not end: ${JSON.stringify(planned?.progress)}`;
   }
 }
 
+function incomplete({ nodes, revision }: World): string | undefined {
+  const others = names.filter((name) => nodes[name]!.claim?.revision !== revision || nodes[name]!.state !== 'active');
+  return others.length === 0 ? undefined : `complete, but not on ${others.join()}`;
+}
+
 /** A write of an object that has changed since it was read has a conflict. */
 const asRead = (world: World, read: Nodes, write: Write & { node: string }): Write => {
   const apart = (nodes: Nodes) => JSON.stringify({ ...nodes[write.node], isReady: true });
-  return apart(read) === apart(world.nodes) ? write : { ...write, isStale: true };
+  return !world.hasConflicts || apart(read) === apart(world.nodes) ? write : { ...write, isStale: true };
 };
 
 const nothing: World['left'] = { edits: 0, requests: 0, failures: 0, outages: 0, leaders: 0 };
@@ -323,6 +340,7 @@ function written(world: World, write: Write): World {
 }
 
 const staleIn = (world: World, isOf: (write: Write) => boolean): World => {
+  if (!world.hasConflicts) return world;
   const marked = (writes: Write[]) =>
     writes.map((write) => (isOf(write) ? { ...write, isStale: true as const } : write));
   return { ...world, writes: marked(world.writes), late: marked(world.late) };
