@@ -1,8 +1,10 @@
 /**
- * `npm run fuzz -- [--kubelet PATH [--documents N] | --runs N] [--seed N]`: generated input for a longer time than `npm test` has.
+ * `npm run fuzz -- [--kubelet PATH [--documents N] | --runs N [--coverage]] [--seed N]`: generated input for a longer time than
+ * `npm test` has.
  *
  * With --kubelet, N documents (10000) are given to that kubelet and to relet, which must read the same or refuse; it needs no root and
- * starts no pods. Without it, each parser gets N texts (20000), and N / 100 sequences of specs are applied. Another seed gives others.
+ * starts no pods. Without it, each parser gets N texts (20000), and N / 100 sequences of specs are applied; --coverage prints how much
+ * of each parser was run. Another seed gives others.
  */
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -13,13 +15,15 @@ const { values } = readOptions({
     kubelet: { type: 'string' },
     documents: { type: 'string', default: '10000' },
     runs: { type: 'string', default: '20000' },
+    coverage: { type: 'boolean', default: false },
     seed: { type: 'string', default: '1' },
   },
 });
-const { kubelet, documents, runs, seed } = values;
-const env = { PROPERTY_SEED: seed, FUZZ_RUNS: runs };
+const { kubelet, documents, runs, coverage, seed } = values;
+const env = { PROPERTY_SEED: seed, FUZZ_RUNS: runs, PROPERTY_RUNS: String(Math.ceil(Number(runs) / 100)) };
+if (coverage) Object.assign(env, { FUZZ_COVERAGE: '1' });
 if (kubelet !== undefined) Object.assign(env, { FUZZ_KUBELET: resolve(kubelet), FUZZ_DOCUMENTS: documents });
-const files = kubelet === undefined ? ['test/fuzz/parsers'] : ['test/fuzz/kubelet'];
+const files = kubelet === undefined ? ['test/fuzz/parsers', 'test/spec-walks.test.ts'] : ['test/fuzz/kubelet'];
 const vitest = ['--no-install', 'vitest', 'run', '--reporter=verbose', '--testTimeout=36000000', ...files];
 const { status } = spawnSync('npx', vitest, { stdio: 'inherit', env: { ...process.env, ...env } });
 process.exitCode = status ?? 1;

@@ -29,9 +29,11 @@ import { type ExecEntry, KubeconfigError, parseKubeconfig } from '../../src/kube
 import { configMaps } from '../../src/kube/resource-type.js';
 import { MalformedEventError, watch } from '../../src/kube/watch.js';
 import { signedAnnotations, testKey } from '../rig/signing.js';
+import { printCoverage } from './coverage.js';
 import { anyDocument, edited } from './documents.js';
 
 const numRuns = Number(process.env.FUZZ_RUNS ?? 100);
+if (process.env.FUZZ_COVERAGE) printCoverage();
 
 /** `holds` returns true where the parser has read something, which it does in one of ten cases at least. */
 async function property<T>(arbitrary: fc.Arbitrary<T>, holds: (value: T) => boolean | Promise<boolean>) {
