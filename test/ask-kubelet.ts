@@ -1,5 +1,6 @@
 /** Asks a kubelet binary about config files: it stops at its lock file, after validation, and its log has the config it would run with. */
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { parse } from 'yaml';
 import { readProbe } from '../src/agent/validate/steps.js';
 import type { KubeletConfig } from '../src/config/model.js';
@@ -14,7 +15,8 @@ export interface KubeletAnswer {
   config: KubeletConfig | undefined;
 }
 
-const lockFile = '/dev/null/relet-asks/lock';
+/** A document that knows it could print what a kubelet prints there. */
+const lockFile = `/dev/null/${randomUUID()}/lock`;
 
 /** Half as expensive without a garbage collector and its threads: an answer takes 30 ms. */
 const cheap = { GOGC: 'off', GOMAXPROCS: '1' };
