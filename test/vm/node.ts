@@ -72,7 +72,7 @@ export class VmNode {
 
   /** Whatever a test has done to it, it is attached, with its local config. */
   async reset(): Promise<void> {
-    await point(this.admin, name, undefined);
+    await this.assignLocal();
     await this.machine.sh('/opt/vm/clean');
     await this.untilRuns(110);
     await this.untilKept();
@@ -105,6 +105,10 @@ export class VmNode {
     return this.#assign(maxPods, lines, {});
   }
 
+  async assignLocal(): Promise<void> {
+    await this.#point(undefined);
+  }
+
   /** As assign, for a config that relet expects to fail. */
   force(maxPods: number, ...lines: string[]): Promise<void> {
     return this.#assign(maxPods, lines, { 'relet.dev/skip-forecast': 'true' });
@@ -113,9 +117,18 @@ export class VmNode {
   async #assign(maxPods: number, lines: string[], annotations: Record<string, string>): Promise<void> {
     const object = configMapObject(`pods-${maxPods}`, localConfig(`maxPods: ${maxPods}`, ...lines));
     const metadata = { ...object.metadata, annotations };
-    await this.admin.delete(configMaps, { namespace: metadata.namespace!, name: metadata.name }).catch(() => {});
-    await this.admin.create(configMaps, { namespace: metadata.namespace! }, { ...object, metadata });
-    await point(this.admin, name, `pods-${maxPods}`);
+    const namespace = metadata.namespace!;
+    await this.until('the ConfigMap is written', async () => {
+      await this.admin.delete(configMaps, { namespace, name: metadata.name }).catch(() => {});
+      await this.admin.create(configMaps, { namespace }, { ...object, metadata });
+      return true;
+    });
+    await this.#point(`pods-${maxPods}`);
+  }
+
+  /** Beside busy processes the API server does not always answer in time. */
+  #point(configMap: string | undefined): Promise<unknown> {
+    return this.until('assigned', () => point(this.admin, name, configMap).then(() => true));
   }
 
   /** maxPods of the config of the kubelet's process; 110 for local, undefined for none that runs and is healthy. */

@@ -5,9 +5,8 @@
  */
 import { expect, test } from 'vitest';
 import { type SeededRandom, seededRandom } from '../../src/rehearsal/simulation/seeded-random.js';
-import { point as assignTo } from '../cluster/cluster-node.js';
 import { describeInMachines } from './describe.js';
-import { name, type VmNode } from './node.js';
+import type { VmNode } from './node.js';
 import { slowMs } from './virtual-machine.js';
 
 const given = process.env.VM_POWER_CUTS ?? '4';
@@ -136,7 +135,7 @@ async function keep(node: VmNode, maxPods: number): Promise<number> {
 
 /** As on a host that relet has never been on. */
 async function detach(node: VmNode): Promise<number> {
-  await assignTo(node.admin, name, undefined);
+  await node.assignLocal();
   await node.untilRuns(local);
   await node.machine.sh('systemctl stop relet-agent && relet detach --host && rm -rf /var/lib/relet /run/relet');
   return local;
@@ -149,7 +148,7 @@ async function cut(node: VmNode, [change, , event]: Point, how: { next: number; 
   await machine.sh(
     `systemd-run --quiet --unit=cut /opt/vm/cut '${event}' ${how.delayMs / 1000} && until [ -e /run/cut ]; do sleep 0.1; done`,
   );
-  if (how.next === local) await assignTo(node.admin, name, undefined);
+  if (how.next === local) await node.assignLocal();
   else await node.force(how.next, ...(change === 'a config that crashes' ? [crash] : []));
   if (change === 'attach') await machine.sh('systemctl start --no-block relet-agent');
   await machine.untilBooted(before);
