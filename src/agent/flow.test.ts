@@ -342,6 +342,22 @@ test('a change that is taken back while it is validated restarts nothing, and is
   expect(rig.log()).toContain('change taken back during validation, keeping the current config');
 });
 
+test('a config that passes its trial while the next one is validated, and rejected, runs on', async () => {
+  const rig = await createFlowRig();
+  rig.boot();
+  await rig.assign('first');
+  await rig.untilStatus({ active: 'first' });
+  await rig.passTrial();
+  await rig.assign('second', 'maxPods: 50');
+  await rig.untilStatus({ active: 'second' });
+  await rig.clock.advance(590_000);
+  rig.validationMs = 60_000;
+  await rig.assign('bad', 'kubeAPIQPS: -1');
+  await rig.clock.advance(240_000);
+  await rig.untilStatus({ assigned: 'bad', active: 'second', lastKnownGood: 'second', error: invalid });
+  expect(rig.starts).toEqual(['local', 'first', 'second']);
+});
+
 test('a hold while another config is validated does not start the one that failed again', async () => {
   const rig = await bootFlowRig();
   await rig.assign('bad', '# crashes');
