@@ -166,6 +166,7 @@ export class Torture {
         sameConfig(assigned, { ...wanted!, uid: uid!, resourceVersion: resourceVersion! }, 'version'),
         'not assigned',
       );
+    else if (wanted !== undefined) must(condition('ConfigOK')?.reason === 'DownloadFailed', 'not reported as missing');
     if (wanted === undefined) must(assigned === undefined && lastKnownGood === undefined, 'not reset');
     const isAssigned = sameConfig(active, assigned, 'version') && (newest === undefined) === (wanted === undefined);
     must(isAssigned === (error === undefined), 'error does not say whether the assigned config runs');
