@@ -213,6 +213,36 @@ export const mutations = [
       ),
     ],
   },
+  {
+    name: 'old-intent-is-written',
+    edits: [
+      edit(
+        'src/rollout/claim-patch.ts',
+        'return nodeConfigPatch(object.metadata.resourceVersion, {',
+        'return nodeConfigPatch(undefined, {',
+      ),
+    ],
+  },
+  {
+    name: 'next-wave-does-not-wait-for-analysis',
+    edits: [
+      edit(
+        'src/rollout/analysis/analysis.ts',
+        "if (record.state === 'Observing') return 'Observing';",
+        "if (record.state === 'Observing') return 'None';",
+      ),
+    ],
+  },
+  {
+    name: 'get-from-cache',
+    edits: [
+      edit(
+        'src/kube/client.ts',
+        "get: (type, place, get = {}) => call({ method: 'GET', path: resourcePath(type, place), ...within(get) }),",
+        "get: (type, place, get = {}) => call({ method: 'GET', path: resourcePath(type, place), query: { resourceVersion: '0' }, ...within(get) }),",
+      ),
+    ],
+  },
 ];
 
 /** A plugin for esbuild that makes the edits of one mutation. Throws when a text is not there any more. */

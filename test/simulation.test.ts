@@ -2,7 +2,7 @@
  * Schedules of faults, against the promises of docs/reliability.md: `npm run simulate` runs many more. The real controller and real
  * agents on virtual time; a failure prints its seed.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 // @ts-expect-error a script without types
@@ -13,7 +13,9 @@ import { findViolations } from '../src/lab/faults/model/model.js';
 import { isFault, makeSchedule } from '../src/lab/faults/schedule.js';
 import { describe as describeRun, simulate } from '../src/lab/faults/simulate.js';
 import { readManifests } from '../src/rehearsal/manifests.js';
+import { eventually } from './eventually.js';
 import { Program } from './program.js';
+import { temporaryDir } from './temporary-dir.js';
 import { setTraps } from './traps.js';
 
 async function runScript(script: string, args: string[]): Promise<{ code: number | null; output: string }> {
@@ -67,6 +69,37 @@ describe('schedules of faults', () => {
     expect(actions.some((one) => one.kind === 'join')).toBe(true);
     expect(schedules.some((one) => one.isRetried)).toBe(true);
   });
+
+  test('the waves of some rollouts are analyzed', () => {
+    expect(Array.from({ length: 150 }, (_, index) => makeSchedule(`any-${index}`)).some((one) => one.isAnalyzed)).toBe(
+      true,
+    );
+  });
+
+  test('some clients meet a server that is behind, and some processes are stopped for longer than a lease', () => {
+    const schedules = Array.from({ length: 60 }, (_, index) => makeSchedule(`any-${index}`));
+    const actions = schedules.flatMap((one) => one.actions);
+    expect(actions.some((one) => one.kind === 'lagging-server' && one.client === '*')).toBe(true);
+    expect(actions.some((one) => one.kind === 'pause-agent' && one.forMs > 60_000)).toBe(true);
+    expect(actions.some((one) => one.kind === 'pause-controller' && one.of && one.forMs > 45_000)).toBe(true);
+    expect(actions.some((one) => one.kind === 'pause-machine')).toBe(true);
+  });
+
+  test('--forever continues at the next seed when it is started again', async () => {
+    const state = join(temporaryDir(), 'state.json');
+    const args = [join(import.meta.dirname, '../scripts/simulate.mjs'), '--forever', '--seed=test', `--state=${state}`];
+    const first = new Program(process.execPath, args);
+    onTestFinished(() => first.end());
+    const hopeless = () => first.exit && first.output;
+    await eventually('a schedule has ended', () => existsSync(state), { hopeless });
+    await first.end();
+    const { next } = JSON.parse(readFileSync(state, 'utf8'));
+    expect(next).toBeGreaterThan(1);
+    const again = new Program(process.execPath, args);
+    onTestFinished(() => again.end());
+    const continues = `continues at seed test-${next}: ${next - 1} schedules`;
+    await eventually(continues, () => again.stdout.includes(continues), { seen: () => again.output });
+  }, 300_000);
 
   test('two runs with the same seed give the same history, and nothing is taken from the system', async () => {
     // Its configs are signed. The first run also makes what needs the system once: a key of the API server.

@@ -2,7 +2,6 @@
  * The API server, put together: the API in memory (src/memory-api) on a store, access in front of it, and the handler that
  * every request goes through. With a socket (startApiServer) or without one (createControlPlane), for tests and simulations.
  */
-
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,6 +38,8 @@ export interface ControlPlaneOptions extends AccessChoices, ApiChoices {
   /** Directory of the store; absent: in memory. */
   storeDirectory?: string;
   history?: HistoryLimits;
+  /** Absent: its own. The store of another API server of the cluster, which runs the controllers. */
+  sharedStore?: Store;
   /** Called after every answered request, for tests and benchmarks that count them. */
   onRequest?: HandlerOptions['onRequest'];
   /** The version of relet that /version shows. */
@@ -63,8 +64,8 @@ interface Identity extends Pick<AccessOptions, 'serviceAccountKey' | 'kubeletCli
 type PlaneOptions = ControlPlaneOptions & Identity & { log: Log };
 
 export async function createControlPlane(options: ControlPlaneOptions & Identity): Promise<ControlPlane> {
-  const { storeDirectory: directory, clock, history, log = silentLog } = options;
-  const store = await openStore({ directory, clock, history, log });
+  const { storeDirectory: directory, clock, history, log = silentLog, sharedStore } = options;
+  const store = sharedStore ?? (await openStore({ directory, clock, history, log }));
   try {
     return await assemble({ ...options, log }, store);
   } catch (error) {
@@ -78,7 +79,7 @@ async function assemble(options: PlaneOptions, store: Store): Promise<ControlPla
   const access = createAccess({ ...options, store });
   const api = createApi({ ...options, store, resources: [...access.resources, ...validatedPolicyKinds] });
   const { registry } = api;
-  await api.start(() => access.start());
+  if (options.sharedStore === undefined) await api.start(() => access.start());
   const policies = validatingPolicies({
     store,
     registry,

@@ -19,12 +19,14 @@ export type Entry = { atMs: number } & (
   | { kind: 'exit'; node: string; isRequested: boolean; how: string }
   | { kind: 'agent-up'; node: string }
   | { kind: 'agent-down'; node: string }
+  /** The agent of a node, or a controller, is stopped for so long. */
+  | { kind: 'pause'; process: string; forMs: number }
   | { kind: 'lead'; controller: string }
   | { kind: 'controller-down'; controller: string }
   /** A request of a node for a ConfigMap. */
   | { kind: 'read'; node: string; config: string; status: number }
   /** How far a NodeConfigSet is: the type and the reason of the condition that is True. */
-  | { kind: 'set'; set: string; state: string }
+  | { kind: 'set'; set: string; state: string; isObserving?: true }
   | { kind: 'heal' }
 );
 
@@ -66,8 +68,17 @@ export class History {
 /** `  123.456 s  node-1  start c1-1.good.test` */
 export function formatEntry({ atMs, ...entry }: Entry): string {
   const { kind, ...rest } = entry;
-  const who = 'node' in rest ? rest.node : 'controller' in rest ? rest.controller : 'name' in rest ? rest.name : '';
-  const fields = Object.entries(rest).filter(([key]) => !['node', 'controller', 'name'].includes(key));
+  const who =
+    'node' in rest
+      ? rest.node
+      : 'controller' in rest
+        ? rest.controller
+        : 'name' in rest
+          ? rest.name
+          : 'process' in rest
+            ? rest.process
+            : '';
+  const fields = Object.entries(rest).filter(([key]) => !['node', 'controller', 'name', 'process'].includes(key));
   const shown = fields.map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
   return `${(atMs / 1000).toFixed(3).padStart(10)} s  ${who.padEnd(12)} ${kind.padEnd(10)} ${shown.join(' ')}`;
 }

@@ -55,7 +55,11 @@ export function recordObjects(store: Store, history: History): void {
       ? status?.conditions?.find(({ type, status }) => status === 'True' && kstatus.includes(type))
       : undefined;
     const state = `${condition?.type ?? 'Unknown'} ${condition?.reason ?? ''}`;
-    if (isNew(`set ${metadata.name}`, state)) history.add({ kind: 'set', set: metadata.name, state });
+    const isObserving = status?.analyses?.some(
+      (one) => one.state === 'Observing' && one.revision === status.updateRevision,
+    );
+    if (isNew(`set ${metadata.name}`, [state, isObserving]))
+      history.add({ kind: 'set', set: metadata.name, state, ...(isObserving && { isObserving }) });
   });
   follow<{ reason: string; message: string; involvedObject: { name: string } }>('', 'events', (event) => {
     const { reason, message, involvedObject } = event;

@@ -2,6 +2,7 @@
  * Runs one schedule: the faults, then heal, and waits until the cluster has converged. Returns what happened; model.ts decides whether
  * the promises were kept.
  */
+import { SyntheticSignals } from '../../agent/observe/synthetic-signals.js';
 import { defaultRestartLimit } from '../../agent/sync/change-pace.js';
 import { configLabel, configNamespace, nodeConfigs } from '../../api/node-config.js';
 import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js';
@@ -11,7 +12,8 @@ import { isForbidden } from '../../api/status.js';
 import type { KubeClient } from '../../kube/client.js';
 import { configMaps, nodes, pods } from '../../kube/resource-type.js';
 import { type SimulatedCluster, startCluster } from '../../rehearsal/simulation/cluster.js';
-import { admin, clientAs, nodeUser } from '../../rehearsal/simulation/server.js';
+import type { Fence } from '../../rehearsal/simulation/fence.js';
+import { admin, clientAs, type LaggingServer, nodeUser } from '../../rehearsal/simulation/server.js';
 import { signedAnnotations } from '../../rollout/signed-config.js';
 import {
   behaviourOf,
@@ -33,6 +35,8 @@ import { signedConfig, trustFile } from './signing.js';
 const convergenceMs = 15 * 60_000;
 /** A drain that failed, as while the controller was cut off, is tried again after half an hour. */
 const drainAgainMs = 35 * 60_000;
+/** For each of two waves; a node that does not answer is waited for. */
+const analysisMs = 20 * 60_000;
 const checkMs = 15_000;
 
 export interface ScheduleRun {
@@ -81,6 +85,7 @@ export async function runSchedule(
       const { domain } = readStarted(text);
       return behaviourOf(spoilt.has(`${node} ${configIn(domain)}`) ? 'crashing' : classOf(domain));
     },
+    ...(schedule.isAnalyzed && { signals: () => new SyntheticSignals([]) }),
     probeMs: (random) => 50 + random.below(2500),
     restartMs: (random) => 200 + random.below(15_000),
     listener: {
@@ -101,20 +106,25 @@ export async function runSchedule(
   });
   if (schedule.isDrained) for (const node of schedule.inSet) await createPod(cluster.client, node);
   recordObjects(cluster.server.store, history);
+  const second = schedule.actions.some(({ kind }) => kind === 'lagging-server')
+    ? await cluster.server.another?.(cluster.random.stream('second server'))
+    : undefined;
   const base = schedule.latencyMs > 0 ? { latencyMs: schedule.latencyMs } : undefined;
   cluster.network.set('*', base);
+  const context = { schedule, spoilt, running, base, second, history };
   for (const action of schedule.actions) {
     await cluster.clock.advance(Math.max(0, action.atMs - cluster.clock.monotonic()));
     history.add({ kind: 'action', action });
-    await act(cluster, action, { schedule, spoilt, running, base });
+    await act(cluster, action, context);
   }
   await cluster.clock.advance(Math.max(0, schedule.faultsEndMs - cluster.clock.monotonic()));
   heal(cluster);
+  second?.catchUp();
   history.add({ kind: 'heal' });
-  const drainMs = schedule.isDrained ? drainAgainMs : 0;
+  const moreMs = (schedule.isDrained ? drainAgainMs : 0) + (schedule.isAnalyzed ? analysisMs : 0);
   const { clock } = cluster;
   const converge = async () => {
-    const untilMs = clock.monotonic() + convergenceMs + drainMs + 2 * schedule.trialMs;
+    const untilMs = clock.monotonic() + convergenceMs + moreMs + 2 * schedule.trialMs;
     do await clock.advance(checkMs);
     while (clock.monotonic() < untilMs && !hasConverged(schedule, history));
   };
@@ -122,7 +132,7 @@ export async function runSchedule(
   if (schedule.isRetried && isStalled(history)) {
     const retry: Action = { atMs: clock.monotonic(), kind: 'retry' };
     history.add({ kind: 'action', action: retry });
-    await act(cluster, retry, { schedule, spoilt, running, base });
+    await act(cluster, retry, context);
     await converge();
   }
   const leaks = await findLeaks(cluster, history);
@@ -141,21 +151,38 @@ function isStalled({ entries }: History): boolean {
   return set?.kind === 'set' && set.state.startsWith('Stalled ');
 }
 
+interface Pause {
+  halfSteps: number;
+  forMs: number;
+  of?: string;
+}
+
 interface ActionContext {
   schedule: Schedule;
   spoilt: Set<string>;
   running: ReadonlyMap<string, string>;
   base: { latencyMs: number } | undefined;
+  second: LaggingServer | undefined;
+  history: History;
 }
 
 async function act(cluster: SimulatedCluster, action: Action, context: ActionContext): Promise<void> {
   const { client, clock, network } = cluster;
-  const { base } = context;
+  const { base, second } = context;
   const node = 'node' in action ? cluster.nodes.get(action.node) : undefined;
   const later = (ms: number, undo: () => void) => void clock.sleep(ms).then(undo);
   const trouble = (of: string, forMs: number, what: Parameters<typeof network.set>[1]) => {
     network.set(of, { ...base, ...what });
     later(forMs, () => network.set(of, of === '*' ? base : undefined));
+  };
+  const pause = (process: string, fence: Fence, { halfSteps, forMs, of }: Pause) => {
+    const begin = () => {
+      context.history.add({ kind: 'pause', process, forMs });
+      fence.pause();
+      later(forMs, () => fence.resume());
+    };
+    if (halfSteps === 0 && of === undefined) begin();
+    else fence.pauseIn(halfSteps, begin, of);
   };
   switch (action.kind) {
     case 'create': {
@@ -201,6 +228,13 @@ async function act(cluster: SimulatedCluster, action: Action, context: ActionCon
       return node!.agent.crashIn(action.halfSteps);
     case 'crash-controller':
       return cluster.controllers.get(action.controller)!.process.crashIn(action.halfSteps);
+    case 'pause-agent':
+      return pause(action.node, node!.agent, action);
+    case 'pause-machine':
+      node!.pauseKubelet(action.forMs);
+      return pause(action.node, node!.agent, { halfSteps: 0, forMs: action.forMs });
+    case 'pause-controller':
+      return pause(action.controller, cluster.controllers.get(action.controller)!.process, action);
     case 'lose-power':
       return node!.losePower(action.offMs);
     case 'kill-kubelet':
@@ -225,15 +259,21 @@ async function act(cluster: SimulatedCluster, action: Action, context: ActionCon
       return trouble(action.client, action.forMs, { lateMs: action.lateMs });
     case 'break-watches':
       return network.breakWatches(action.client);
+    case 'lagging-server':
+      second?.fallBehind();
+      later(action.afterMs, () => second && network.connect(action.client, second.transport));
+      return later(action.forMs, () => second?.catchUp());
     case 'restart-server': {
       network.set('*', { ...base, isDown: true });
       return later(action.forMs, () => {
         const { store } = cluster.server;
+        second?.catchUp();
         void store.compact(store.revision).then(() => network.set('*', base));
       });
     }
     case 'compact': {
       const { store } = cluster.server;
+      second?.catchUp();
       await store.compact(store.revision);
       return network.breakWatches('*');
     }
@@ -288,7 +328,7 @@ export const progressDeadlineMs = 4 * 60_000;
 async function applySet(
   client: KubeClient,
   { config, onFailure, expiresAfter }: Extract<Operation, { kind: 'roll-out' }>,
-  { limits, isDrained, isSigned }: Schedule,
+  { limits, isDrained, isSigned, isAnalyzed }: Schedule,
 ): Promise<void> {
   const overlay = { clusterDomain: domainOf(config), ...(config.class === 'invalid' && { maxPods: -1 }) };
   const signed = isSigned ? signedConfig(config) : undefined;
@@ -296,6 +336,7 @@ async function applySet(
     waves: [{ nodes: 1 }, { nodes: '100%' }],
     ...limits,
     ...(isDrained && { drain: { policy: 'Always', timeout: '1m' } }),
+    ...(isAnalyzed && { analysis: { window: '5m', signals: [{ name: 'restarts' }] } }),
     maxFailed: 0,
     onFailure,
     progressDeadline: `${progressDeadlineMs / 60_000}m`,

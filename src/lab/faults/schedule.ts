@@ -21,6 +21,12 @@ export type InjectedFault =
   /** Killed before or after its n-th effect from now: a write to the disk, a request, a start or a stop of the kubelet. */
   | { kind: 'crash-agent'; node: string; halfSteps: number }
   | { kind: 'crash-controller'; controller: string; halfSteps: number }
+  /** Stopped (SIGSTOP) before or after its n-th effect, at once for 0, and continued later with what it was about to do. */
+  | { kind: 'pause-agent'; node: string; halfSteps: number; forMs: number }
+  /** With `of`, effects count that are requests with this text. */
+  | { kind: 'pause-controller'; controller: string; halfSteps: number; of?: string; forMs: number }
+  /** As a virtual machine whose host has no time for it: agent and kubelet are stopped together. */
+  | { kind: 'pause-machine'; node: string; forMs: number }
   | { kind: 'lose-power'; node: string; offMs: number }
   | { kind: 'kill-kubelet'; node: string }
   /** The kubelet answers nobody for a while. */
@@ -33,6 +39,8 @@ export type InjectedFault =
   | { kind: 'unanswered'; client: string; share: number; forMs: number }
   | { kind: 'late-events'; client: string; lateMs: number; forMs: number }
   | { kind: 'break-watches'; client: string }
+  /** The cache of a second API server gets nothing any more. The client is connected to it after a while; its cache catches up in the end. */
+  | { kind: 'lagging-server'; client: string; afterMs: number; forMs: number }
   /** The API server is away, and has forgotten the history of its objects when it is back. */
   | { kind: 'restart-server'; forMs: number }
   /** Watches that resume have to list again. */
@@ -60,6 +68,8 @@ export interface Schedule {
   isDrained: boolean;
   /** Every host has a trust file, and most configs are signed. */
   isSigned?: boolean;
+  /** Each wave is observed for five minutes, and compared with the nodes that do not have its config yet. */
+  isAnalyzed?: boolean;
   /** A rollout that is stalled once everything has healed is retried, and must then complete. */
   isRetried?: boolean;
   controllers: number;
@@ -79,8 +89,57 @@ const warmUpMs = 20_000;
 /** One in five is signed. Its randomness is its own: the others are as they were before there were signatures. */
 export function makeSchedule(seed: string): Schedule {
   const random = seededRandom(`signatures ${seed}`);
-  const schedule = makeUnsigned(seed);
-  return random.chance(0.2) ? withTime(seed, signed(random, schedule)) : schedule;
+  const schedule = withStops(seed, withLag(seed, makeUnsigned(seed)));
+  if (random.chance(0.2)) return withTime(seed, signed(random, schedule));
+  return seededRandom(`analysis ${seed}`).chance(0.05) ? { ...schedule, isAnalyzed: true } : schedule;
+}
+
+/** In one of fourteen, clients are connected to an API server whose cache is behind. */
+function withLag(seed: string, schedule: Schedule): Schedule {
+  const random = seededRandom(`second server ${seed}`);
+  if (!random.chance(0.07)) return schedule;
+  return withFaults(random, schedule, () => {
+    const afterMs = random.below(30_000);
+    const client = random.pick([random.pick(schedule.nodes), 'controller-1', '*']);
+    return { kind: 'lagging-server', client, afterMs, forMs: afterMs + random.below(90_000) };
+  });
+}
+
+/** In one of fourteen, processes are stopped for longer than a lease and the deadline of a trial, or not so long. Then two controllers run. */
+function withStops(seed: string, schedule: Schedule): Schedule {
+  const random = seededRandom(`stops ${seed}`);
+  if (!random.chance(0.07)) return schedule;
+  const controllers = 2;
+  const stopped = withFaults(random, { ...schedule, controllers }, () => {
+    const node = random.pick(schedule.nodes);
+    const [halfSteps, forMs] = [random.below(40), 5000 + random.below(150_000)];
+    const controller = `controller-${1 + random.below(controllers)}`;
+    const of = random.pick(writesOfController);
+    return random.pick<InjectedFault>([
+      { kind: 'pause-agent', node, halfSteps, forMs },
+      { kind: 'pause-controller', controller, halfSteps, forMs },
+      { kind: 'pause-controller', controller, halfSteps: 2 * random.below(4), of, forMs },
+      { kind: 'pause-controller', controller, halfSteps: 2 * random.below(4), of, forMs },
+      { kind: 'hang', node, forMs },
+      { kind: 'pause-machine', node, forMs },
+    ]);
+  });
+  const stop = stopped.actions.find((one) => one.kind === 'pause-controller');
+  const config = configsOf(stopped.actions)[0]!;
+  const isTaken = stopped.actions.some((one) => one.kind === 'assign' && stopped.inSet.includes(one.node));
+  if (stop === undefined || isTaken || random.chance(0.5)) return stopped;
+  // A person takes a node while a controller is stopped that was perhaps about to change it.
+  const atMs = Math.min(stop.atMs + random.below(stop.forMs), stopped.faultsEndMs);
+  const taking: Action = { atMs, kind: 'assign', node: random.pick(stopped.inSet), config };
+  return { ...stopped, actions: [...stopped.actions, taking].sort(byTime) };
+}
+
+const writesOfController = ['PATCH /apis/relet.dev/v1alpha1/nodeconfigs/', 'PATCH /api/v1/nodes/', 'PATCH'];
+
+function withFaults(random: SeededRandom, schedule: Schedule, make: () => InjectedFault): Schedule {
+  const operations = schedule.actions.filter((one) => !isFault(one));
+  const faults = Array.from({ length: 1 + random.below(3) }, () => aimed(random, make(), { ...schedule, operations }));
+  return { ...schedule, actions: [...schedule.actions, ...faults].sort(byTime) };
 }
 
 function signed(random: SeededRandom, { actions, faultsEndMs, ...schedule }: Schedule): Schedule {

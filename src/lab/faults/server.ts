@@ -6,30 +6,45 @@ import { newSigningKey } from '../apiserver/access/json-web-token.js';
 import { createControlPlane } from '../apiserver/apiserver.js';
 import type { Handle } from '../apiserver/handler.js';
 import { InMemoryPeer } from '../apiserver/http/peer-exchange.js';
+import { LaggingStore } from './lagging-store.js';
 
 /** Created once: a key needs the system's randomness, and no token is signed with it here. */
 let signingKey: string | undefined;
 
 export const startFullServer: StartServer = async ({ clock, random, manifests }) => {
   signingKey ??= newSigningKey();
-  const plane = await createControlPlane({
+  const options = {
     clock,
-    random,
     dynamicKubeletConfig: false,
     // Nobody reads them here, and they are half of the bytes of an object.
     managedFields: false,
     // Only the last one of each watch: most events of a simulation would be bookmarks.
     bookmarkMs: Number.POSITIVE_INFINITY,
-    nodeConfigAccess: 'manual',
-    tokens: [{ authenticate: (token) => ({ user: { name: token, groups: groupsOf(token) } }) }],
+    nodeConfigAccess: 'manual' as const,
+    tokens: [{ authenticate: (token: string) => ({ user: { name: token, groups: groupsOf(token) } }) }],
     serviceAccountKey: signingKey,
     kubeletClient: { cert: '', key: '' },
     ownPort: () => undefined,
     address: () => '127.0.0.1:6443',
-  });
+  };
+  const plane = await createControlPlane({ ...options, random });
+  const planes = [plane];
   const transport = inMemoryTransport(servedBy(plane.handle));
   await applyManifests(clientAs(admin, { transport, clock, random }), manifests);
-  return { store: plane.store, transport, close: () => plane.close() };
+  return {
+    store: plane.store,
+    transport,
+    async another(random) {
+      const store = new LaggingStore(plane.store);
+      const other = await createControlPlane({ ...options, random, sharedStore: store });
+      planes.unshift(other);
+      const fallBehind = () => store.fallBehind();
+      return { transport: inMemoryTransport(servedBy(other.handle)), fallBehind, catchUp: () => store.catchUp() };
+    },
+    async close() {
+      for (const one of planes) await one.close();
+    },
+  };
 };
 
 /** Calls a handler of the API server in this process. */

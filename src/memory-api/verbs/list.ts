@@ -65,8 +65,8 @@ function rangeOf(store: Store, options: ListOptions): ListRange {
   if (wanted > store.revision) throw tooLargeRevision(wanted, store.revision);
   // Without a match rule, a limit with a revision has always meant exactly that revision.
   const isExact = options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && limit > 0);
-  // Revision 0 accepts any state: the current one, whole.
-  if (options.resourceVersion === '0') return {};
+  // Revision 0 accepts any state: that of the cache, whole.
+  if (options.resourceVersion === '0') return { revision: store.revision };
   if (wanted === 0 || !isExact) return { limit };
   if (wanted < store.compacted) throw expired('The resourceVersion for the provided list is too old.');
   return { limit, revision: wanted };

@@ -1,5 +1,4 @@
 /** GET with watch=true: the current state if requested, then every change until the timeout. */
-
 import type { Clock } from '../../clock.js';
 import type { Random } from '../../random.js';
 import { type ListOptions, listOptions } from '../list/list-options.js';
@@ -37,7 +36,7 @@ export function watch(request: VerbRequest, { store, clock, random, watches }: W
     resource,
     selection,
     from: isInitial || isTooOld || wanted === 0 ? store.revision : wanted,
-    initial: isInitial ? store.list(selection.scope).items : [],
+    initial: isInitial ? store.list(selection.scope, { revision: store.revision }).items : [],
     marksInitialEnd: options.sendInitialEvents === true,
     presenter,
     form,

@@ -40,6 +40,42 @@ describe('a fence', () => {
   });
 });
 
+describe('a process that is stopped', () => {
+  test('gets nothing until it continues, and then does what it was about to do', async () => {
+    const fence = new Fence();
+    const clock = new VirtualClock();
+    const events: string[] = [];
+    fence.pauseIn(2, () => fence.pause(), 'PATCH');
+    const send = (what: string) => fence.stepLater(async () => void events.push(what), what);
+    void fencedClock(clock, fence)
+      .sleep(1000)
+      .then(() => events.push('woken'));
+    await send('GET a');
+    await send('PATCH a');
+    void send('PATCH b');
+    await clock.advance(5000);
+    expect(events).toEqual(['GET a', 'PATCH a']);
+    fence.resume();
+    await clock.settle();
+    expect(events).toEqual(['GET a', 'PATCH a', 'PATCH b', 'woken']);
+  });
+
+  test('can be killed', async () => {
+    const fence = new Fence();
+    const clock = new VirtualClock();
+    let isWoken = false;
+    fence.pause();
+    void fencedClock(clock, fence)
+      .sleep(1000)
+      .then(() => (isWoken = true));
+    await clock.advance(2000);
+    fence.down();
+    fence.resume();
+    await clock.settle();
+    expect(isWoken).toBe(false);
+  });
+});
+
 describe('virtual time', () => {
   test('wakes sleepers in the order of their time, and lets everything happen in between', async () => {
     const clock = new VirtualClock();

@@ -1,8 +1,9 @@
 /**
  * A process of the simulation (the agent of a node, or a controller) that can crash at any point. All its effects on the outside pass
- * its fence. Once it is down, nothing that was pending takes effect: promises stay pending, writes fail, connections are closed.
+ * its fence. Once it is down, nothing that was pending takes effect: promises stay pending, writes fail, connections are closed. While
+ * it is stopped (SIGSTOP), nothing reaches it; it continues with all that has come meanwhile, in that order.
  *
- * Each effect is a step. A crash can be set to happen just before or just after any of them.
+ * Each effect is a step. A crash or a stop can be set to happen just before or just after any of them.
  */
 import type { KubeletDriver } from '../../agent/drivers/driver.js';
 import type { Files } from '../../atomic-file.js';
@@ -20,6 +21,9 @@ export class Fence {
   readonly #onDown: () => void;
   readonly #connections = new Set<() => void>();
   #crashIn: number | undefined;
+  #pause: { halfSteps: number; of: string; begin: () => void } | undefined;
+  /** Set while the process is stopped: what waits for it to continue. */
+  #held: (() => void)[] | undefined;
 
   constructor(onDown: () => void = () => {}) {
     this.#onDown = onDown;
@@ -30,10 +34,33 @@ export class Fence {
     this.#crashIn = halfSteps;
   }
 
+  /**
+   * Calls `begin`, which calls pause(), after this many half steps; with `of`, only steps with this text count. Writes to the disk that
+   * follow at once are made before it stops.
+   */
+  pauseIn(halfSteps: number, begin: () => void, of = ''): void {
+    this.#pause = { halfSteps, of, begin };
+  }
+
+  get isPaused(): boolean {
+    return this.#held !== undefined;
+  }
+
+  pause(): void {
+    this.#held ??= [];
+  }
+
+  resume(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const go of held) go();
+  }
+
   /** kill -9. */
   down(): void {
     if (this.isDown) return;
     this.isDown = true;
+    this.#held = undefined;
     for (const close of this.#connections) close();
     this.#connections.clear();
     this.#onDown();
@@ -48,14 +75,32 @@ export class Fence {
     return result;
   }
 
-  /** A promise that stays pending once the process is down. */
+  /** A step that waits where the process is stopped just before it: what was decided earlier takes effect later. */
+  stepLater<T>(effect: () => Promise<T>, what = ''): Promise<T> {
+    this.#halfStep(what);
+    const now = () => {
+      this.steps++;
+      const result = effect();
+      this.#halfStep(what);
+      return result;
+    };
+    return this.isPaused ? new Promise<void>((resolve) => this.#hold(resolve)).then(now) : now();
+  }
+
+  /** A promise that stays pending while the process is stopped, and once it is down. */
   guard<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       promise.then(
-        (value) => this.isDown || resolve(value),
-        (error: unknown) => this.isDown || reject(error),
+        (value) => this.#hold(() => resolve(value)),
+        (error: unknown) => this.#hold(() => reject(error)),
       );
     });
+  }
+
+  #hold(go: () => void): void {
+    if (this.isDown) return;
+    if (this.#held === undefined) go();
+    else this.#held.push(go);
   }
 
   /** Closed when the process goes down. Returns how to forget it. */
@@ -64,9 +109,13 @@ export class Fence {
     return () => this.#connections.delete(close);
   }
 
-  #halfStep(): void {
+  #halfStep(what = ''): void {
     if (this.#crashIn !== undefined && this.#crashIn-- === 0) this.down();
     if (this.isDown) throw new Crashed('the process is down');
+    if (!this.#pause || !what.includes(this.#pause.of) || this.#pause.halfSteps-- > 0) return;
+    const { begin } = this.#pause;
+    this.#pause = undefined;
+    begin();
   }
 }
 
@@ -103,10 +152,10 @@ export function fencedDriver(driver: KubeletDriver, fence: Fence): KubeletDriver
     isHostStopping: () => fence.guard(driver.isHostStopping()),
     kubeletLog: () => fence.guard(driver.kubeletLog()),
     portOwners: (ports) => fence.guard(driver.portOwners(ports)),
-    recover: () => fence.guard(fence.step(() => driver.recover())),
-    start: (config, onRunning) => fence.guard(fence.step(() => driver.start(config, onRunning))),
-    stop: (...args) => fence.guard(fence.step(() => driver.stop(...args))),
-    shutdown: (...args) => fence.guard(fence.step(() => driver.shutdown(...args))),
+    recover: () => fence.guard(fence.stepLater(() => driver.recover())),
+    start: (config, onRunning) => fence.guard(fence.stepLater(() => driver.start(config, onRunning))),
+    stop: (...args) => fence.guard(fence.stepLater(() => driver.stop(...args))),
+    shutdown: (...args) => fence.guard(fence.stepLater(() => driver.shutdown(...args))),
   };
 }
 

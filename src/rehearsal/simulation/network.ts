@@ -43,6 +43,8 @@ export class Network {
   readonly #options: NetworkOptions;
   readonly #troubles = new Map<string, Trouble>();
   readonly #watches = new Set<OpenWatch>();
+  /** By client; others are connected to the server of the options. */
+  readonly #servers = new Map<string, Transport>();
 
   constructor(options: NetworkOptions) {
     this.#options = options;
@@ -53,6 +55,12 @@ export class Network {
     if (trouble === undefined) this.#troubles.delete(client);
     else this.#troubles.set(client, trouble);
     if (trouble?.isDown) this.breakWatches(client);
+  }
+
+  /** Connects a client, or '*', to another server: its watches break. */
+  connect(client: string, server: Transport): void {
+    this.#servers.set(client, server);
+    this.breakWatches(client);
   }
 
   heal(): void {
@@ -69,14 +77,15 @@ export class Network {
   }
 
   async #open(client: string, fence: Fence, request: HttpRequest): Promise<HttpResponse> {
-    const { clock, random, server, onAnswered } = this.#options;
+    const { clock, random, onAnswered } = this.#options;
     const what = `${request.method} ${request.url.pathname}`;
     const { latencyMs = 0, lostAnswers = 0, unanswered = 0 } = this.#trouble(client);
     if (latencyMs > 0) await clock.sleep(random.number() * latencyMs, request.signal);
     if (fence.isDown) return never();
     if (this.#trouble(client).isDown) throw new ConnectionError(what, refused());
     if (unanswered > 0 && random.chance(unanswered)) return never(request.signal);
-    const response = await fence.step(() => server.open(request));
+    const server = this.#servers.get(client) ?? this.#servers.get('*') ?? this.#options.server;
+    const response = await fence.stepLater(() => server.open(request), what);
     const path = `${request.url.pathname}${request.url.search}`;
     onAnswered({ client, method: request.method, path, status: response.statusCode ?? 0 });
     const isWatch = request.url.searchParams.has('watch');
@@ -111,9 +120,11 @@ export class Network {
           for await (const chunk of response) {
             const lateMs = late();
             if (lateMs > 0) await fence.guard(clock.sleep(random.number() * lateMs));
+            else if (fence.isPaused) await fence.guard(Promise.resolve());
             yield chunk;
           }
         } finally {
+          if (fence.isPaused) await fence.guard(Promise.resolve());
           over();
         }
       },

@@ -226,6 +226,15 @@ export class SimulatedNode {
     void power.guard(clock.sleep(offMs)).then(() => this.boot());
   }
 
+  /** The kubelet is stopped for so long: it needs that much longer to become healthy. */
+  pauseKubelet(forMs: number): void {
+    const { running, isHealthy } = this.machine;
+    if (running === undefined) return;
+    if (!isHealthy) running.startedMs += forMs;
+    this.isHanging = true;
+    void this.#power.guard(this.#options.clock.sleep(forMs)).then(() => (this.isHanging = false));
+  }
+
   /** The wall clock is set. A heartbeat of the kubelet with the new time follows. */
   jumpClock(byMs: number): void {
     this.#clockSkewMs += byMs;

@@ -11,7 +11,17 @@ export interface SimulatedServer {
   store: Store;
   /** Straight to the API: for what is not simulated. */
   transport: Transport;
+  /** Another API server of the cluster. */
+  another?(random: Random): Promise<LaggingServer>;
   close(): Promise<void>;
+}
+
+/** Its cache can fall behind: watches from it and reads with resourceVersion=0 are as old as that, quorum reads and writes are not. */
+export interface LaggingServer {
+  transport: Transport;
+  /** The cache gets nothing any more. */
+  fallBehind(): void;
+  catchUp(): void;
 }
 
 export interface SimulatedServerOptions {

@@ -42,7 +42,7 @@ export function endOf(node: string, entries: readonly Entry[]): NodeEnd {
       const isHere =
         ('node' in action && action.node === node) || ('client' in action && [node, '*'].includes(action.client));
       if (isHere && action.kind === 'spoil') spoilt.add(action.config);
-      if (isHere && ['hang', 'unanswered', 'lost-answers', 'disk-full', 'spoil'].includes(action.kind))
+      if (isHere && ['hang', 'pause-machine', 'unanswered', 'lost-answers', 'disk-full', 'spoil'].includes(action.kind))
         mayHaveFailed = true;
     }
     if (!('node' in entry) || entry.node !== node) continue;

@@ -74,6 +74,8 @@ export class ObservedNode {
       this.spoilt.add(action.config);
       if (this.acknowledged) this.sinceAcknowledged.add('local');
     }
+    // A process that was stopped needs as long as one that has been started.
+    if (entry.kind === 'pause' && entry.process === this.node) this.upSinceMs = entry.atMs + entry.forMs;
     if ('node' in entry && entry.node === this.node) this.#seeOwn(entry);
   }
 

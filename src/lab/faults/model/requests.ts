@@ -61,6 +61,7 @@ export function checkFollows(facts: ObservedNode, schedule: Schedule, report: Re
       report(8, atMs, `${expected.config} was assigned, and not looked at within ${followMs / 1000} s`);
       expected = undefined;
     }
+    if (entry.kind === 'pause' && entry.process === facts.node) expected = undefined;
     if (!('node' in entry) || entry.node !== facts.node) return;
     if (entry.kind === 'agent-down') expected = undefined;
     if (entry.kind === 'read' && entry.config === expected?.config) expected = undefined;
@@ -78,7 +79,9 @@ function isQuiet({ actions }: Schedule, node: string, fromMs: number): boolean {
     const isHere =
       ('node' in action && action.node === node && action.kind !== 'assign') ||
       ('client' in action && [node, '*'].includes(action.client)) ||
-      action.kind === 'restart-server';
+      action.kind === 'restart-server' ||
+      // Clients of earlier ones are still connected to it.
+      action.kind === 'lagging-server';
     const untilMs = action.atMs + ('forMs' in action ? action.forMs : 0) + echoMs(action);
     return isHere && action.atMs <= fromMs + followMs && untilMs >= fromMs;
   });

@@ -37,6 +37,8 @@ export function checkRollback(facts: ObservedNode, report: Report): (entry: Entr
       if (bad && ['hang', 'disk-full', 'lose-power', 'crash-agent'].includes(kind)) bad.allowedMs += rollbackMs.health;
       if (bad && kind === 'disk-full') bad.isExcused = true;
     }
+    if (bad && entry.kind === 'pause' && entry.process === facts.node)
+      bad.allowedMs += entry.forMs + rollbackMs.perRestart;
     if (!('node' in entry) || entry.node !== facts.node) return;
     if (entry.kind === 'agent-up' && bad) bad.allowedMs += rollbackMs.perRestart;
     if (entry.kind === 'spec') {

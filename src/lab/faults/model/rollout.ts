@@ -49,10 +49,12 @@ export function followSet(schedule: Schedule, entries: readonly Entry[]): Violat
 
   let isHalted = false;
   let isRollingBack = false;
+  let isObserving = false;
   for (const entry of entries) {
     const { atMs } = entry;
     if (entry.kind === 'set') isHalted = entry.state === 'Stalled Halted';
     if (entry.kind === 'set') isRollingBack = entry.state === 'Reconciling RollingBack';
+    if (entry.kind === 'set') isObserving = entry.isObserving === true;
     if (entry.kind === 'config') domains.set(entry.config, entry.domain);
     if (entry.kind === 'action' && entry.action.kind === 'assign') {
       const node = nodes.get(entry.action.node);
@@ -95,6 +97,7 @@ export function followSet(schedule: Schedule, entries: readonly Entry[]): Violat
       report(atMs, `${name}: ${unavailable} nodes of the set are changed at a time, and ${inTrial} on trial`);
     if (schedule.isDrained && !node.isCordoned) report(atMs, `${name}: was changed without a drain`);
     if (isExempt) return;
+    if (isObserving && !isRollingBack) report(atMs, `${name}: was changed while the wave before it was observed`);
     checkNotReady(name, wasAway, atMs);
     const domain = domains.get(config ?? '') ?? '';
     if (!failsEverywhere(domain)) return;
@@ -132,11 +135,16 @@ const noticedMs = 20_000;
 function isQuiet({ actions }: Schedule, entries: readonly Entry[], atMs: number): boolean {
   const isNear = (fromMs: number, untilMs = fromMs) => fromMs <= atMs && untilMs >= atMs - 2 * noticedMs;
   const isDisturbed = actions.some((action) => {
-    const isHere = ('client' in action && !action.client.startsWith('node-')) || action.kind === 'restart-server';
+    const isHere =
+      ('client' in action && !action.client.startsWith('node-')) ||
+      action.kind === 'restart-server' ||
+      action.kind === 'lagging-server';
     return isHere && isNear(action.atMs, action.atMs + ('forMs' in action ? action.forMs : 0));
   });
   const hasChanged = (entry: Entry) =>
-    (entry.kind === 'lead' || entry.kind === 'controller-down') && isNear(entry.atMs);
+    entry.kind === 'pause'
+      ? entry.process.startsWith('controller') && isNear(entry.atMs, entry.atMs + entry.forMs)
+      : (entry.kind === 'lead' || entry.kind === 'controller-down') && isNear(entry.atMs);
   return !isDisturbed && !entries.some(hasChanged);
 }
 
