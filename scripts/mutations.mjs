@@ -12,7 +12,7 @@ export const mutations = [
     name: 'D1-proven-config-without-fallback',
     edits: [
       edit(
-        'src/agent/kubelet-run.ts',
+        'src/agent/trial/trial-count.ts',
         'const isCounted = this.#needsTrial || choice.source !== undefined;',
         'const isCounted = this.#needsTrial;',
       ),
@@ -84,8 +84,8 @@ export const mutations = [
     edits: [
       edit(
         'src/agent/choose.ts',
-        "if (validation.kind === 'rejected') throw",
-        "if (validation.kind !== 'rejected' && false) throw",
+        "if (validation.kind === 'rejected') {",
+        "if (validation.kind !== 'rejected' && false) {",
       ),
     ],
   },
@@ -106,7 +106,11 @@ export const mutations = [
   {
     name: 'failed-config-is-started-again',
     edits: [
-      edit('src/agent/choose.ts', 'if (failed && !isOutdated(parts, failed)) throw new FailedBefore(key, failed);', ''),
+      edit(
+        'src/agent/choose.ts',
+        'if (failed && !isOutdated(choosing, failed)) throw new FailedBefore(key, failed);',
+        '',
+      ),
     ],
   },
   {
