@@ -15,99 +15,59 @@ export interface ReasonText {
   message: string;
 }
 
+/** All of one outcome. */
+const texts = <Reason extends string>(outcome: ConfigErrorOutcome, messages: Record<Reason, string>) =>
+  Object.fromEntries(
+    Object.entries<string>(messages).map(([reason, message]) => [reason, { outcome, message }]),
+  ) as Record<Reason, ReasonText>;
+
 export const configErrors = {
-  LoadFailed: { outcome: 'rejected', message: 'The assigned config cannot be read from the checkpoint on the node.' },
-  ParseFailed: { outcome: 'rejected', message: 'The assigned config is not a valid KubeletConfiguration.' },
-  ValidationFailed: {
-    outcome: 'rejected',
-    message: 'The kubelet of this node rejects a value of the assigned config.',
-  },
-  CannotBeChecked: {
-    outcome: 'rejected',
-    message: 'relet cannot check the assigned config, although the kubelet can read it.',
-  },
-  InternalError: { outcome: 'rejected', message: 'The assigned config cannot be converted for the kubelet.' },
-  StartWouldFail: {
-    outcome: 'rejected',
-    message: 'The kubelet would accept the assigned config and then exit at startup.',
-  },
-  HostWouldStarve: {
-    outcome: 'rejected',
-    message: 'The assigned config would limit a cgroup of the host below what it uses now.',
-  },
-  NodeWouldBeCutOff: { outcome: 'rejected', message: 'The assigned config would cut the node off from the cluster.' },
-  FieldPolicyDenied: {
-    outcome: 'rejected',
-    message: 'The field policy of the node does not allow the assigned config.',
-  },
-  SignatureMissing: {
-    outcome: 'rejected',
-    message: 'The host starts only signed configs, and the assigned one is not.',
-  },
-  SignatureInvalid: {
-    outcome: 'rejected',
-    message: 'The signed statement is not for the assigned config, or a signature is not valid.',
-  },
-  SignerNotAllowed: {
-    outcome: 'rejected',
-    message: 'The assigned config is signed only with keys that the host does not allow.',
-  },
-  TooFewSignatures: {
-    outcome: 'rejected',
-    message: 'The assigned config is signed by fewer principals than the host requires.',
-  },
-  WrongPool: { outcome: 'rejected', message: 'The assigned config is signed for another pool than that of the host.' },
-  NotYetValid: { outcome: 'rejected', message: 'The signed statement of the assigned config is not valid yet.' },
-  Expired: { outcome: 'rejected', message: 'The signed statement of the assigned config has expired.' },
-  SerialTooLow: {
-    outcome: 'rejected',
-    message: 'The assigned config is older than those that the node still accepts.',
-  },
-  DropInRemoved: {
-    outcome: 'rejected',
-    message: 'The drop-in that starts the assigned config was removed from the unit of the kubelet.',
-  },
-  CrashLoop: { outcome: 'rolled back', message: 'The kubelet kept crashing with the assigned config.' },
-  NotHealthy: {
-    outcome: 'rolled back',
-    message: 'The kubelet did not become healthy with the assigned config in time.',
-  },
-  APIServerLost: {
-    outcome: 'rolled back',
-    message: 'The API server did not answer after the switch to the assigned config.',
-  },
-  KubeletCrashed: {
-    outcome: 'crashing',
-    message: 'The kubelet crashed with its current config and is being restarted.',
-  },
-  ReferenceUnreadable: { outcome: 'not followed', message: 'The API server does not let the node read its reference.' },
-  ReferenceEmpty: { outcome: 'not followed', message: 'spec.configSource refers to nothing.' },
-  ReferenceIncomplete: { outcome: 'not followed', message: 'The reference lacks a namespace, a name or a uid.' },
-  UIDMismatch: { outcome: 'not followed', message: 'The ConfigMap has another uid than the reference.' },
-  DownloadFailed: { outcome: 'not followed', message: 'The ConfigMap cannot be read from the API server.' },
-  NotLabelled: { outcome: 'not followed', message: 'The ConfigMap does not have the label relet.dev/kubelet-config.' },
-  SHA256Mismatch: {
-    outcome: 'not followed',
-    message: 'The ConfigMap does not have the content that the reference pins.',
-  },
-  InvalidObject: { outcome: 'not followed', message: 'The API server sent a ConfigMap that cannot be used.' },
-  TrustFileUnusable: {
-    outcome: 'not followed',
-    message: 'The trust file of the host cannot be used, so that no other config is accepted.',
-  },
-  ClockNotTrusted: {
-    outcome: 'not followed',
-    message: 'The clock of the host cannot be trusted, and the signed statement depends on the time.',
-  },
-  CheckpointUnreadable: { outcome: 'not followed', message: 'The checkpoint directory on the node cannot be read.' },
-  CheckpointNotSaved: { outcome: 'not followed', message: 'The config cannot be saved on the node.' },
-  AssignmentNotSaved: { outcome: 'not followed', message: 'The node cannot record which config it is assigned.' },
-  DefaultNotSaved: { outcome: 'not followed', message: 'The node cannot record that it is assigned its local config.' },
-  ResetNotSaved: {
-    outcome: 'not followed',
-    message: 'The node cannot record that it must return to its local config.',
-  },
-} as const satisfies Record<string, ReasonText>;
+  ...texts('rejected', {
+    LoadFailed: 'The assigned config cannot be read from the checkpoint on the node.',
+    ParseFailed: 'The assigned config is not a valid KubeletConfiguration.',
+    ValidationFailed: 'The kubelet of this node rejects a value of the assigned config.',
+    CannotBeChecked: 'relet cannot check the assigned config, although the kubelet can read it.',
+    InternalError: 'The assigned config cannot be converted for the kubelet.',
+    StartWouldFail: 'The kubelet would accept the assigned config and then exit at startup.',
+    HostWouldStarve: 'The assigned config would limit a cgroup of the host below what it uses now.',
+    NodeWouldBeCutOff: 'The assigned config would cut the node off from the cluster.',
+    FieldPolicyDenied: 'The field policy of the node does not allow the assigned config.',
+    SignatureMissing: 'The host starts only signed configs, and the assigned one is not.',
+    SignatureInvalid: 'The signed statement is not for the assigned config, or a signature is not valid.',
+    SignerNotAllowed: 'The assigned config is signed only with keys that the host does not allow.',
+    TooFewSignatures: 'The assigned config is signed by fewer principals than the host requires.',
+    WrongPool: 'The assigned config is signed for another pool than that of the host.',
+    NotYetValid: 'The signed statement of the assigned config is not valid yet.',
+    Expired: 'The signed statement of the assigned config has expired.',
+    SerialTooLow: 'The assigned config is older than those that the node still accepts.',
+    DropInRemoved: 'The drop-in that starts the assigned config was removed from the unit of the kubelet.',
+  }),
+  ...texts('rolled back', {
+    CrashLoop: 'The kubelet kept crashing with the assigned config.',
+    NotHealthy: 'The kubelet did not become healthy with the assigned config in time.',
+    APIServerLost: 'The API server did not answer after the switch to the assigned config.',
+  }),
+  ...texts('crashing', {
+    KubeletCrashed: 'The kubelet crashed with its current config and is being restarted.',
+  }),
+  ...texts('not followed', {
+    ReferenceUnreadable: 'The API server does not let the node read its reference.',
+    ReferenceEmpty: 'spec.configSource refers to nothing.',
+    ReferenceIncomplete: 'The reference lacks a namespace, a name or a uid.',
+    UIDMismatch: 'The ConfigMap has another uid than the reference.',
+    DownloadFailed: 'The ConfigMap cannot be read from the API server.',
+    NotLabelled: 'The ConfigMap does not have the label relet.dev/kubelet-config.',
+    SHA256Mismatch: 'The ConfigMap does not have the content that the reference pins.',
+    InvalidObject: 'The API server sent a ConfigMap that cannot be used.',
+    TrustFileUnusable: 'The trust file of the host cannot be used, so that no other config is accepted.',
+    ClockNotTrusted: 'The clock of the host cannot be trusted, and the signed statement depends on the time.',
+    CheckpointUnreadable: 'The checkpoint directory on the node cannot be read.',
+    CheckpointNotSaved: 'The config cannot be saved on the node.',
+    AssignmentNotSaved: 'The node cannot record which config it is assigned.',
+    DefaultNotSaved: 'The node cannot record that it is assigned its local config.',
+    ResetNotSaved: 'The node cannot record that it must return to its local config.',
+  }),
+};
 
 export type ConfigErrorReason = keyof typeof configErrors;
 
