@@ -48,7 +48,7 @@ const computedDefaults: Record<string, string> = {
 
 const flagOf = new Map(flagRows.map(([name, , field]) => [field, name]));
 
-export const fields: readonly Field[] = fieldRows.map(([path, goType, first, last, defaults = []]) => {
+export const fields: readonly Field[] = fieldRows.map(([path, goType, first, last, ...defaults]) => {
   const pointer = goType.startsWith('*');
   const computed = computedDefaults[path];
   const flag = flagOf.get(path);

@@ -79,7 +79,7 @@ describe('neighbouring minors', () => {
   const isBetween = ([, , first, last]: (typeof fieldRows)[number], minor: number) => first < minor && last >= minor;
 
   /** Read from the rows alone. Two defaults depend on a gate; one was written in nanoseconds. */
-  function defaultsDiffer([path, , , , defaults = []]: (typeof fieldRows)[number], minor: number): boolean {
+  function defaultsDiffer([path, , , , ...defaults]: (typeof fieldRows)[number], minor: number): boolean {
     const at = (at: number) => {
       const gate = {
         'crashLoopBackOff.maxContainerRestartPeriod': 'KubeletCrashLoopBackOffMax',
