@@ -28,7 +28,7 @@ import { byName as byNodeName } from '../natural-order.js';
 import { systemRandom } from '../random.js';
 import type { ConnectionOptions } from './command-line.js';
 import { explained, missingNode } from './explain-failure.js';
-import { openTerminal, printError, showProgress, type Terminal } from './terminal/terminal.js';
+import { openTerminal, printError, showProgress, type Terminal, terminalFor } from './terminal/terminal.js';
 
 export interface Session {
   client: KubeClient;
@@ -43,6 +43,12 @@ export interface Session {
   /** Until the function ends, Ctrl-C is somebody else's: an editor that runs in the same terminal. */
   leavingKeyboardAlone<T>(work: () => Promise<T>): Promise<T>;
 }
+
+/** For a verb with `-o`, whose result may be for a program. */
+export const withResultSession = <T>(
+  options: ConnectionOptions & { output?: string | undefined },
+  work: (session: Session) => Promise<T>,
+): Promise<T> => withSession(options, work, terminalFor(options));
 
 /** Runs a verb's work; errors of the API come out as words for people. */
 export async function withSession<T>(

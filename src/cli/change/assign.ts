@@ -7,8 +7,7 @@ import { CannotRun } from '../../cannot-run.js';
 import { readHistory, undoTarget } from '../../fleet/config-history.js';
 import { findConfigMap, readPayload, sourceOf } from '../../fleet/config-maps.js';
 import { type ConfiguredNode, configState } from '../../fleet/configured-node.js';
-import { nodeName, type Session, selectNodes, withSession } from '../session.js';
-import { terminalFor } from '../terminal/terminal.js';
+import { nodeName, type Session, selectNodes, withResultSession } from '../session.js';
 import { type ChangeVerbOptions, changeTo } from './change-to.js';
 import { readNow, type Target } from './plan.js';
 
@@ -18,70 +17,58 @@ export interface AssignOptions extends ChangeVerbOptions {
 }
 
 export const assign = (word: string, names: string[], options: AssignOptions): Promise<void> =>
-  withSession(
-    options,
-    async (session) => {
-      const name = word.replace(/^(configmap|cm)s?\//, '');
-      const { text, configMap, source } = await findConfigMap(session, name, options.key);
-      const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-      if (session.references.kind === 'NodeConfig' && configMap.metadata.labels?.[configLabel] !== 'true')
-        throw new CannotRun(
-          `ConfigMap ${word} lacks the label ${configLabel}=true, and nodes reject it; 'relet push' makes ConfigMaps that have it`,
-        );
-      const stored = sourceOf(configMap, source.kubeletConfigKey);
-      const target: Target = { kind: 'stored', source: stored, text, configMap };
-      const notes =
-        configMap.immutable === true
-          ? []
-          : ['this ConfigMap is not immutable: an edit of it restarts the kubelet of every node that uses it.'];
-      const requested = (await readNow(session, nodes)).map((now) => ({ now, target, notes }));
-      await changeTo(session, 'assign', requested, { ...options, question: (which) => `Assign it to ${which}?` });
-    },
-    terminalFor(options),
-  );
+  withResultSession(options, async (session) => {
+    const name = word.replace(/^(configmap|cm)s?\//, '');
+    const { text, configMap, source } = await findConfigMap(session, name, options.key);
+    const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
+    if (session.references.kind === 'NodeConfig' && configMap.metadata.labels?.[configLabel] !== 'true')
+      throw new CannotRun(
+        `ConfigMap ${word} lacks the label ${configLabel}=true, and nodes reject it; 'relet push' makes ConfigMaps that have it`,
+      );
+    const stored = sourceOf(configMap, source.kubeletConfigKey);
+    const target: Target = { kind: 'stored', source: stored, text, configMap };
+    const notes =
+      configMap.immutable === true
+        ? []
+        : ['this ConfigMap is not immutable: an edit of it restarts the kubelet of every node that uses it.'];
+    const requested = (await readNow(session, nodes)).map((now) => ({ now, target, notes }));
+    await changeTo(session, 'assign', requested, { ...options, question: (which) => `Assign it to ${which}?` });
+  });
 
 export const reset = (names: string[], options: AssignOptions): Promise<void> =>
-  withSession(
-    options,
-    async (session) => {
-      const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-      const requested = (await readNow(session, nodes)).map((now) => ({
-        now,
-        target: { kind: 'local' } as const,
-        already: 'is on its local config already',
-      }));
-      const question = (which: string) => `Reset ${which}?`;
-      await changeTo(session, 'reset', requested, { ...options, question, isReturn: true });
-    },
-    terminalFor(options),
-  );
+  withResultSession(options, async (session) => {
+    const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
+    const requested = (await readNow(session, nodes)).map((now) => ({
+      now,
+      target: { kind: 'local' } as const,
+      already: 'is on its local config already',
+    }));
+    const question = (which: string) => `Reset ${which}?`;
+    await changeTo(session, 'reset', requested, { ...options, question, isReturn: true });
+  });
 
 export const detach = (names: string[], options: AssignOptions): Promise<void> =>
-  withSession(
-    options,
-    async (session) => {
-      const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-      if (session.references.kind === 'Node')
-        throw new CannotRun(
-          "the cluster has no NodeConfigs, so agents cannot be asked through the API; on each host run '/var/lib/relet/bin/relet detach --host'",
-        );
-      const other = nodes.find(({ driver }) => driver !== undefined && !isAttached(driver));
-      if (other !== undefined)
-        throw new CannotRun(
-          `relet is the parent of the kubelet on ${other.name}, not beside it (driver ${other.driver}), so there is nothing to detach; docs/install.md#uninstalling shows how to remove it`,
-        );
-      const requested = (await readNow(session, nodes)).map((now) => ({
-        now,
-        target: { kind: 'local' } as const,
-        detach: true as const,
-        isNothing: configState(now.node) === 'detached',
-        already: 'is detached already',
-      }));
-      const question = (which: string) => `Return ${which} to the local config and remove relet's files from the host?`;
-      await changeTo(session, 'detach', requested, { ...options, question, isReturn: true });
-    },
-    terminalFor(options),
-  );
+  withResultSession(options, async (session) => {
+    const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
+    if (session.references.kind === 'Node')
+      throw new CannotRun(
+        "the cluster has no NodeConfigs, so agents cannot be asked through the API; on each host run '/var/lib/relet/bin/relet detach --host'",
+      );
+    const other = nodes.find(({ driver }) => driver !== undefined && !isAttached(driver));
+    if (other !== undefined)
+      throw new CannotRun(
+        `relet is the parent of the kubelet on ${other.name}, not beside it (driver ${other.driver}), so there is nothing to detach; docs/install.md#uninstalling shows how to remove it`,
+      );
+    const requested = (await readNow(session, nodes)).map((now) => ({
+      now,
+      target: { kind: 'local' } as const,
+      detach: true as const,
+      isNothing: configState(now.node) === 'detached',
+      already: 'is detached already',
+    }));
+    const question = (which: string) => `Return ${which} to the local config and remove relet's files from the host?`;
+    await changeTo(session, 'detach', requested, { ...options, question, isReturn: true });
+  });
 
 export interface UndoOptions extends ChangeVerbOptions {
   /** A revision of `relet history`. */
@@ -89,18 +76,14 @@ export interface UndoOptions extends ChangeVerbOptions {
 }
 
 export const undo = (name: string, options: UndoOptions): Promise<void> =>
-  withSession(
-    options,
-    async (session) => {
-      const node = await session.references.get(nodeName(name), { signal: session.signal });
-      const { to, notes } = chooseTarget(node, options.to);
-      const target = await storedTarget(session, node, to);
-      const [now] = await readNow(session, [node]);
-      const question = (which: string) => `Change ${which} back?`;
-      await changeTo(session, 'undo', [{ now: now!, target, notes }], { ...options, question, isReturn: true });
-    },
-    terminalFor(options),
-  );
+  withResultSession(options, async (session) => {
+    const node = await session.references.get(nodeName(name), { signal: session.signal });
+    const { to, notes } = chooseTarget(node, options.to);
+    const target = await storedTarget(session, node, to);
+    const [now] = await readNow(session, [node]);
+    const question = (which: string) => `Change ${which} back?`;
+    await changeTo(session, 'undo', [{ now: now!, target, notes }], { ...options, question, isReturn: true });
+  });
 
 function chooseTarget(node: ConfiguredNode, number: number | undefined): { to: string; notes: string[] } {
   const history = readHistory(node);

@@ -14,8 +14,7 @@ import { readPlain } from '../../config/plain-document.js';
 import { pods, type ResourceType } from '../../kube/resource-type.js';
 import { oneLine } from '../../visible-text.js';
 import { reletExecutable } from '../node/kubelet-command.js';
-import { type Session, selectNodes, withSession } from '../session.js';
-import { terminalFor } from '../terminal/terminal.js';
+import { type Session, selectNodes, withResultSession } from '../session.js';
 import type { AssignOptions } from './assign.js';
 import { confirm } from './change-to.js';
 
@@ -65,26 +64,22 @@ const patienceMs = 300_000;
 const lookEveryMs = 1000;
 
 export const detachWithPods = (names: string[], options: DetachPodsOptions): Promise<void> =>
-  withSession(
-    options,
-    async (session) => {
-      const { terminal } = session;
-      const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-      const which = nodes.length === 1 ? nodes[0]!.name : `${nodes.length} nodes, one after the other`;
-      const question = `Return ${which} to the local config and remove relet's files, with a pod on the host?`;
-      if (!(await confirm(session, question, options.yes))) {
-        process.exitCode = 1;
-        return terminal.print('Nothing was changed.');
-      }
-      const daemonSet = (await daemonSetOf(session)) ?? readDaemonSet();
-      for (const { name } of nodes) {
-        const { kubeletFlags } = await session.references.reportedLocal(name, { signal: session.signal });
-        await detachNode(session, detachPod(daemonSet, { node: name, ...options, flags: reportedFlags(kubeletFlags) }));
-        terminal.print(`${name}: detached`);
-      }
-    },
-    terminalFor(options),
-  );
+  withResultSession(options, async (session) => {
+    const { terminal } = session;
+    const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
+    const which = nodes.length === 1 ? nodes[0]!.name : `${nodes.length} nodes, one after the other`;
+    const question = `Return ${which} to the local config and remove relet's files, with a pod on the host?`;
+    if (!(await confirm(session, question, options.yes))) {
+      process.exitCode = 1;
+      return terminal.print('Nothing was changed.');
+    }
+    const daemonSet = (await daemonSetOf(session)) ?? readDaemonSet();
+    for (const { name } of nodes) {
+      const { kubeletFlags } = await session.references.reportedLocal(name, { signal: session.signal });
+      await detachNode(session, detachPod(daemonSet, { node: name, ...options, flags: reportedFlags(kubeletFlags) }));
+      terminal.print(`${name}: detached`);
+    }
+  });
 
 const daemonSets: ResourceType = { group: 'apps', version: 'v1', resource: 'daemonsets' };
 

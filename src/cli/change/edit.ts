@@ -18,8 +18,8 @@ import { configState, errorText } from '../../fleet/configured-node.js';
 import { kubeletOf } from '../../fleet/node-configs.js';
 import { hasNoFields } from '../../fleet/payload.js';
 import { oneLine } from '../../visible-text.js';
-import { nodeName, type Session, withSession } from '../session.js';
-import { printError, terminalFor, wrap } from '../terminal/terminal.js';
+import { nodeName, type Session, withResultSession } from '../session.js';
+import { printError, wrap } from '../terminal/terminal.js';
 import { isDryRun, makeChanges } from './change.js';
 import { type ChangeVerbOptions, changeTo, refuseMembers } from './change-to.js';
 import { assignedText, type NodeNow, newTarget, notesOnStart, overlayFor, readNow, warningsOnFailed } from './plan.js';
@@ -31,44 +31,40 @@ export interface EditOptions extends ChangeVerbOptions {
 }
 
 export const edit = (name: string, options: EditOptions): Promise<void> =>
-  withSession(
-    options,
-    async (session) => {
-      const node = await session.references.get(nodeName(name), { signal: session.signal });
-      // Before the editor opens: nobody should write a text that cannot be used.
-      if (!options.takeFromSet) refuseMembers([node]);
-      if (!isDryRun(options)) refuseHeld(node, { wait: options.wait, unchanged: 'nothing was changed' });
-      const [now] = (await readNow(session, [node])) as [NodeNow];
-      const assigned = assignedText(now);
-      const start = options.overlay ? overlayFor(now, assigned) : assigned;
-      const original = start ?? encodeOverlay({ config: {}, unset: [] });
-      const file = openEditedFile(node.name, process.env);
-      try {
-        const text = await editUntilGood(session, file, now, original, failureOf(now, original));
-        const isEmpty = text === undefined && withoutRemarks(file.present()).trim() === '';
-        if (text === undefined && (start === assigned || isEmpty)) {
-          file.remove();
-          session.terminal.print(
-            isEmpty
-              ? `The file is empty, so nothing was changed. 'relet reset ${node.name}' returns to the local config.`
-              : 'The text is unchanged, so nothing was changed.',
-          );
-          return makeChanges(session, 'edit', [], options, [node]);
-        }
-        const result = text ?? original;
-        const target = newTarget(hasNoFields(result, now.minor) ? undefined : result);
-        const wish = { now, target, notes: notesOnStart(now, result), warnings: warningsOnFailed(now, result) };
-        await changeTo(session, 'edit', [wish], { ...options, question: (which) => `Change ${which}?` });
-      } catch (error) {
-        const isWorthKeeping = !['', original].includes(withoutRemarks(file.present()).trimStart());
-        if (!isWorthKeeping) file.remove();
-        else printError(`relet: your text is kept in ${file.path}`);
-        throw error;
+  withResultSession(options, async (session) => {
+    const node = await session.references.get(nodeName(name), { signal: session.signal });
+    // Before the editor opens: nobody should write a text that cannot be used.
+    if (!options.takeFromSet) refuseMembers([node]);
+    if (!isDryRun(options)) refuseHeld(node, { wait: options.wait, unchanged: 'nothing was changed' });
+    const [now] = (await readNow(session, [node])) as [NodeNow];
+    const assigned = assignedText(now);
+    const start = options.overlay ? overlayFor(now, assigned) : assigned;
+    const original = start ?? encodeOverlay({ config: {}, unset: [] });
+    const file = openEditedFile(node.name, process.env);
+    try {
+      const text = await editUntilGood(session, file, now, original, failureOf(now, original));
+      const isEmpty = text === undefined && withoutRemarks(file.present()).trim() === '';
+      if (text === undefined && (start === assigned || isEmpty)) {
+        file.remove();
+        session.terminal.print(
+          isEmpty
+            ? `The file is empty, so nothing was changed. 'relet reset ${node.name}' returns to the local config.`
+            : 'The text is unchanged, so nothing was changed.',
+        );
+        return makeChanges(session, 'edit', [], options, [node]);
       }
-      file.remove();
-    },
-    terminalFor(options),
-  );
+      const result = text ?? original;
+      const target = newTarget(hasNoFields(result, now.minor) ? undefined : result);
+      const wish = { now, target, notes: notesOnStart(now, result), warnings: warningsOnFailed(now, result) };
+      await changeTo(session, 'edit', [wish], { ...options, question: (which) => `Change ${which}?` });
+    } catch (error) {
+      const isWorthKeeping = !['', original].includes(withoutRemarks(file.present()).trimStart());
+      if (!isWorthKeeping) file.remove();
+      else printError(`relet: your text is kept in ${file.path}`);
+      throw error;
+    }
+    file.remove();
+  });
 
 /** Undefined when the person left the text unchanged, or empty. */
 async function editUntilGood(

@@ -7,9 +7,8 @@ import { shortDuration } from '../../go/short-duration.js';
 import { configMaps } from '../../kube/resource-type.js';
 import { byNaturalOrder } from '../../natural-order.js';
 import type { ConnectionOptions } from '../command-line.js';
-import { type Session, withSession } from '../session.js';
+import { type Session, withResultSession } from '../session.js';
 import { ageOf } from '../terminal/output.js';
-import { terminalFor } from '../terminal/terminal.js';
 import { confirm } from './change-to.js';
 
 export interface GcOptions extends ConnectionOptions {
@@ -23,7 +22,7 @@ export interface GcOptions extends ConnectionOptions {
 }
 
 export const gc = (options: GcOptions): Promise<void> =>
-  withSession(options, (session) => collectGarbage(session, options), terminalFor(options));
+  withResultSession(options, (session) => collectGarbage(session, options));
 
 async function collectGarbage(session: Session, options: GcOptions): Promise<void> {
   const { terminal } = session;

@@ -8,8 +8,8 @@ import { CannotRun } from '../../cannot-run.js';
 import { type ConfiguredNode, membershipOf } from '../../fleet/configured-node.js';
 import { holdText, releaseHint } from '../../fleet/state-text.js';
 import type { ConnectionOptions } from '../command-line.js';
-import { nodeName, whoAmI, withSession } from '../session.js';
-import { hanging, terminalFor } from '../terminal/terminal.js';
+import { nodeName, whoAmI, withResultSession } from '../session.js';
+import { hanging } from '../terminal/terminal.js';
 import { markNode } from './mark-node.js';
 
 export interface ReleaseOptions extends ConnectionOptions {
@@ -18,37 +18,33 @@ export interface ReleaseOptions extends ConnectionOptions {
 }
 
 export const release = (words: string[], options: ReleaseOptions): Promise<void> =>
-  withSession(
-    options,
-    async (session) => {
-      const { references, terminal, signal } = session;
-      const results: object[] = [];
-      let by: string | undefined;
-      for (const name of new Set(words.map(nodeName))) {
-        const node = await references.get(name, { signal });
-        const membership = membershipOf(node);
-        if (membership === undefined && node.hold === undefined) throw nothingToRelease(node);
-        const set = membership?.claim.set;
-        const isTaken = membership?.isTaken ?? false;
-        by ??= await whoAmI(session);
-        const mark = { ...(node.hold && { hold: null }), ...(set !== undefined && isTaken && { adopt: set }) };
-        if (Object.keys(mark).length > 0)
-          await explainingForbidden(node, markNode(session, node, mark, { by, verb: 'release', why: options.why }));
-        terminal.print(hanging(`${name}: ${releasedText(node, set, isTaken)}`, terminal));
-        results.push({
-          node: name,
-          ...(set !== undefined && { set }),
-          released: isTaken,
-          ...(node.hold !== undefined && { holdEnded: true }),
-        });
-      }
-      if (options.output === 'json')
-        terminal.printDocument(
-          JSON.stringify({ apiVersion: 'cli.relet.dev/v1', kind: 'ReleaseResult', nodes: results }, null, 2),
-        );
-    },
-    terminalFor(options),
-  );
+  withResultSession(options, async (session) => {
+    const { references, terminal, signal } = session;
+    const results: object[] = [];
+    let by: string | undefined;
+    for (const name of new Set(words.map(nodeName))) {
+      const node = await references.get(name, { signal });
+      const membership = membershipOf(node);
+      if (membership === undefined && node.hold === undefined) throw nothingToRelease(node);
+      const set = membership?.claim.set;
+      const isTaken = membership?.isTaken ?? false;
+      by ??= await whoAmI(session);
+      const mark = { ...(node.hold && { hold: null }), ...(set !== undefined && isTaken && { adopt: set }) };
+      if (Object.keys(mark).length > 0)
+        await explainingForbidden(node, markNode(session, node, mark, { by, verb: 'release', why: options.why }));
+      terminal.print(hanging(`${name}: ${releasedText(node, set, isTaken)}`, terminal));
+      results.push({
+        node: name,
+        ...(set !== undefined && { set }),
+        released: isTaken,
+        ...(node.hold !== undefined && { holdEnded: true }),
+      });
+    }
+    if (options.output === 'json')
+      terminal.printDocument(
+        JSON.stringify({ apiVersion: 'cli.relet.dev/v1', kind: 'ReleaseResult', nodes: results }, null, 2),
+      );
+  });
 
 function releasedText({ hold }: ConfiguredNode, set: string | undefined, isTaken: boolean): string {
   const parts = hold === undefined ? [] : [`no longer ${holdText(hold)}`];

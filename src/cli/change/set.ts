@@ -11,8 +11,7 @@ import { isOverlay } from '../../config/overlay.js';
 import { FieldWordError, looksLikeSetting } from '../../config/set-field.js';
 import { configState } from '../../fleet/configured-node.js';
 import { type FieldStatement, parseStatements, withStatements } from '../../fleet/payload.js';
-import { selectNodes, withSession } from '../session.js';
-import { terminalFor } from '../terminal/terminal.js';
+import { selectNodes, withResultSession } from '../session.js';
 import { type ChangeVerbOptions, changeTo } from './change-to.js';
 import {
   assignedText,
@@ -34,21 +33,17 @@ export interface SetOptions extends ChangeVerbOptions {
 }
 
 export const set = (words: string[], options: SetOptions): Promise<void> =>
-  withSession(
-    options,
-    async (session) => {
-      const settings = words.filter(looksLikeSetting);
-      const names = words.filter((word) => !looksLikeSetting(word));
-      if (settings.length === 0 && options.unset === undefined)
-        throw new CannotRun(
-          `nothing to set: ${guess(names) ?? "write FIELD=VALUE, as in 'relet set node-1 maxPods=150'"}`,
-        );
-      const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
-      const requested = (await readNow(session, nodes)).map((now) => withSettings(now, settings, options));
-      await changeTo(session, 'set', requested, { ...options, question: (which) => `Change ${which}?` });
-    },
-    terminalFor(options),
-  );
+  withResultSession(options, async (session) => {
+    const settings = words.filter(looksLikeSetting);
+    const names = words.filter((word) => !looksLikeSetting(word));
+    if (settings.length === 0 && options.unset === undefined)
+      throw new CannotRun(
+        `nothing to set: ${guess(names) ?? "write FIELD=VALUE, as in 'relet set node-1 maxPods=150'"}`,
+      );
+    const nodes = await selectNodes(session, { names, selector: options.selector, all: options.all });
+    const requested = (await readNow(session, nodes)).map((now) => withSettings(now, settings, options));
+    await changeTo(session, 'set', requested, { ...options, question: (which) => `Change ${which}?` });
+  });
 
 /** `relet set node-1 maxPods 100`: the field and the value are two words. */
 function guess(words: string[]): string | undefined {

@@ -5,8 +5,8 @@ import { type ConfiguredNode, configState } from '../../fleet/configured-node.js
 import { failureText, heldText, nodeState, releaseHint, stateText } from '../../fleet/state-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { followServer } from '../follow-server.js';
-import { checkSelector, nodeName, type Session, withSession } from '../session.js';
-import { type Progress, printError, showProgress, terminalFor } from '../terminal/terminal.js';
+import { checkSelector, nodeName, type Session, withResultSession } from '../session.js';
+import { type Progress, printError, showProgress } from '../terminal/terminal.js';
 
 export interface WaitOptions extends ConnectionOptions {
   for: Goal;
@@ -22,7 +22,7 @@ export const wait = (words: string[], options: WaitOptions): Promise<void> => {
   const ways = [names.length > 0, options.selector !== undefined, options.all === true].filter(Boolean).length;
   if (ways !== 1) throw new CannotRun('name the nodes to wait for, or choose them with --selector or --all');
   if (options.selector !== undefined) checkSelector(options.selector);
-  return withSession(options, (session) => waitFor(session, [...new Set(names)], options), terminalFor(options));
+  return withResultSession(options, (session) => waitFor(session, [...new Set(names)], options));
 };
 
 /** Why the wait is over; an object is about a node that will not reach the goal. */

@@ -13,9 +13,9 @@ import { confirm } from '../change/change-to.js';
 import { markNode } from '../change/mark-node.js';
 import { namesOf } from '../change/outcome.js';
 import type { ConnectionOptions } from '../command-line.js';
-import { nodeName, type Session, whoAmI, withSession } from '../session.js';
-import { hanging, terminalFor } from '../terminal/terminal.js';
-import { readSet, setName } from './read-set.js';
+import { nodeName, type Session, whoAmI } from '../session.js';
+import { hanging } from '../terminal/terminal.js';
+import { withSet } from './read-set.js';
 import { printResult, type ResultOutput } from './result.js';
 
 export interface AdoptOptions extends ConnectionOptions, Pick<ChangeOptions, 'dryRun'> {
@@ -25,37 +25,32 @@ export interface AdoptOptions extends ConnectionOptions, Pick<ChangeOptions, 'dr
 }
 
 export const adopt = (word: string, words: string[], options: AdoptOptions): Promise<void> =>
-  withSession(
-    options,
-    async (session) => {
-      const { terminal } = session;
-      const set = await readSet(session, setName(word));
-      const { name } = set.metadata;
-      const nodes = adoptable(await selectedBy(session, set), name, words.map(nodeName));
-      for (const node of nodes) terminal.print(hanging(`${node.name}: ${whose(node)}`, terminal));
-      const names = nodes.map((node) => node.name);
-      const question = `Give ${names.length === 1 ? names[0] : `${names.length} nodes`} to the set ${name}?`;
-      const dryRun = isDryRun(options);
-      if (names.length > 0 && !dryRun && !(await confirm(session, question, options.yes))) {
-        terminal.print('Nothing was changed.');
-        process.exitCode = 1;
-        return;
-      }
-      if (options.dryRun !== 'client' && names.length > 0) {
-        const person = { by: await whoAmI(session), verb: 'adopt', why: options.why } as const;
-        for (const node of nodes) await markNode(session, node, { adopt: name, dryRun }, person);
-      }
-      const text =
-        names.length === 0
-          ? `${name}: no node that it selects was assigned its config by hand; nothing to adopt`
-          : dryRun
-            ? `${name}: would adopt ${namesOf(names)}; nothing was changed (dry run)`
-            : `${name}: adopted ${namesOf(names)}; 'relet rollout status ${name} -w' follows it`;
-      terminal.print(hanging(text, terminal));
-      printResult(terminal, options, { set: name, verb: 'adopt', nodes: names, ...(dryRun && { dryRun }) });
-    },
-    terminalFor(options),
-  );
+  withSet(word, options, async (session, set) => {
+    const { terminal } = session;
+    const { name } = set.metadata;
+    const nodes = adoptable(await selectedBy(session, set), name, words.map(nodeName));
+    for (const node of nodes) terminal.print(hanging(`${node.name}: ${whose(node)}`, terminal));
+    const names = nodes.map((node) => node.name);
+    const question = `Give ${names.length === 1 ? names[0] : `${names.length} nodes`} to the set ${name}?`;
+    const dryRun = isDryRun(options);
+    if (names.length > 0 && !dryRun && !(await confirm(session, question, options.yes))) {
+      terminal.print('Nothing was changed.');
+      process.exitCode = 1;
+      return;
+    }
+    if (options.dryRun !== 'client' && names.length > 0) {
+      const person = { by: await whoAmI(session), verb: 'adopt', why: options.why } as const;
+      for (const node of nodes) await markNode(session, node, { adopt: name, dryRun }, person);
+    }
+    const text =
+      names.length === 0
+        ? `${name}: no node that it selects was assigned its config by hand; nothing to adopt`
+        : dryRun
+          ? `${name}: would adopt ${namesOf(names)}; nothing was changed (dry run)`
+          : `${name}: adopted ${namesOf(names)}; 'relet rollout status ${name} -w' follows it`;
+    terminal.print(hanging(text, terminal));
+    printResult(terminal, options, { set: name, verb: 'adopt', nodes: names, ...(dryRun && { dryRun }) });
+  });
 
 async function selectedBy({ references, signal }: Session, { spec }: NodeConfigSet): Promise<ConfiguredNode[]> {
   const labelSelector = selectorText(spec.selector);

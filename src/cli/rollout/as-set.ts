@@ -31,9 +31,9 @@ import { payloadOf } from '../../rollout/revision.js';
 import type { AssignOptions } from '../change/assign.js';
 import { confirm } from '../change/change-to.js';
 import type { SetOptions } from '../change/set.js';
-import { type Session, withSession } from '../session.js';
+import { type Session, withResultSession } from '../session.js';
 import { readSetFacts, signedConfig } from '../sign/set.js';
-import { hanging, printError, terminalFor } from '../terminal/terminal.js';
+import { hanging, printError } from '../terminal/terminal.js';
 import { planSet } from './plan-set.js';
 import { planText } from './plan-text.js';
 import { findSet, setName } from './read-set.js';
@@ -90,47 +90,43 @@ function writeSet(
   configFor: (session: Session, present: NodeConfigSet | undefined) => Promise<SetConfig>,
 ): Promise<void> {
   const { output, dryRun = 'none' } = options;
-  return withSession(
-    options,
-    async (session) => {
-      if (names.length > 0)
-        throw new CannotRun(
-          `a set chooses its nodes by labels, not by name (${names.join(', ')}); use --selector or --all`,
-        );
-      const name = setName(options.asSet);
-      const present = await findSet(session, name);
-      const config = await configFor(session, present);
-      const unsigned = manifest(name, present, config, options);
-      // Before the preview, which shows whether hosts would accept the signature.
-      const set = options.sign === undefined ? unsigned : await withSignature(session, unsigned, present, options.sign);
-      const { terminal } = session;
-      const found = await planSet(session, set);
-      terminal.print(planText(found, terminal));
-      const owner = present && gitOwner(present);
-      if (owner !== undefined)
-        printError(
-          `relet: warning: ${owner} applies ${name} from Git and will undo this at its next sync; use --dry-run -o yaml, and commit that`,
-        );
-      const done = present === undefined ? 'created' : 'configured';
-      if (dryRun === 'none') {
-        const count = found.waves.reduce((sum, wave) => sum + wave.names.length, 0);
-        const question = `Write the set ${name}, which rolls this out to ${count} ${count === 1 ? 'node' : 'nodes'}?`;
-        if (!(await confirm(session, question, options.yes))) {
-          terminal.print('Nothing was changed.');
-          process.exitCode = 1;
-          return;
-        }
+  return withResultSession(options, async (session) => {
+    if (names.length > 0)
+      throw new CannotRun(
+        `a set chooses its nodes by labels, not by name (${names.join(', ')}); use --selector or --all`,
+      );
+    const name = setName(options.asSet);
+    const present = await findSet(session, name);
+    const config = await configFor(session, present);
+    const unsigned = manifest(name, present, config, options);
+    // Before the preview, which shows whether hosts would accept the signature.
+    const set = options.sign === undefined ? unsigned : await withSignature(session, unsigned, present, options.sign);
+    const { terminal } = session;
+    const found = await planSet(session, set);
+    terminal.print(planText(found, terminal));
+    const owner = present && gitOwner(present);
+    if (owner !== undefined)
+      printError(
+        `relet: warning: ${owner} applies ${name} from Git and will undo this at its next sync; use --dry-run -o yaml, and commit that`,
+      );
+    const done = present === undefined ? 'created' : 'configured';
+    if (dryRun === 'none') {
+      const count = found.waves.reduce((sum, wave) => sum + wave.names.length, 0);
+      const question = `Write the set ${name}, which rolls this out to ${count} ${count === 1 ? 'node' : 'nodes'}?`;
+      if (!(await confirm(session, question, options.yes))) {
+        terminal.print('Nothing was changed.');
+        process.exitCode = 1;
+        return;
       }
-      if (dryRun !== 'client') await writeManifest(session, set, present, dryRun === 'server');
-      const how = { none: '', client: ' (dry run)', server: ' (server dry run)' }[dryRun];
-      const follow =
-        dryRun === 'none' ? `; it continues without this terminal, 'relet rollout status ${name} -w' follows it` : '';
-      terminal.print(hanging(`nodeconfigset/${name} ${done}${how}${follow}`, terminal));
-      printManifest(session, set, output);
-      if (found.stalled !== undefined) process.exitCode = 1;
-    },
-    terminalFor(options),
-  );
+    }
+    if (dryRun !== 'client') await writeManifest(session, set, present, dryRun === 'server');
+    const how = { none: '', client: ' (dry run)', server: ' (server dry run)' }[dryRun];
+    const follow =
+      dryRun === 'none' ? `; it continues without this terminal, 'relet rollout status ${name} -w' follows it` : '';
+    terminal.print(hanging(`nodeconfigset/${name} ${done}${how}${follow}`, terminal));
+    printManifest(session, set, output);
+    if (found.stalled !== undefined) process.exitCode = 1;
+  });
 }
 
 async function withSignature(

@@ -4,10 +4,9 @@ import { whoText } from '../../fleet/node-history.js';
 import { shortDuration } from '../../go/short-duration.js';
 import { assess } from '../../rollout/assessment.js';
 import type { ConnectionOptions } from '../command-line.js';
-import { withSession } from '../session.js';
 import { ageOf, type Column, tableLines, writeResult } from '../terminal/output.js';
-import { type Terminal, terminalFor } from '../terminal/terminal.js';
-import { readSet, setName } from './read-set.js';
+import type { Terminal } from '../terminal/terminal.js';
+import { withSet } from './read-set.js';
 import type { ShownOutput } from './result.js';
 
 export interface HistoryOptions extends ConnectionOptions {
@@ -15,18 +14,13 @@ export interface HistoryOptions extends ConnectionOptions {
 }
 
 export const history = (word: string, options: HistoryOptions): Promise<void> =>
-  withSession(
-    options,
-    async (session) => {
-      const set = await readSet(session, setName(word));
-      const { terminal } = session;
-      const { output } = options;
-      if (output === undefined || output === 'wide') return terminal.print(historyText(set, Date.now(), terminal));
-      const names = (set.status?.revisions ?? []).map(({ revision }) => revision);
-      terminal.printDocument(writeResult(output, withSteps(set), names));
-    },
-    terminalFor(options),
-  );
+  withSet(word, options, async (session, set) => {
+    const { terminal } = session;
+    const { output } = options;
+    if (output === undefined || output === 'wide') return terminal.print(historyText(set, Date.now(), terminal));
+    const names = (set.status?.revisions ?? []).map(({ revision }) => revision);
+    terminal.printDocument(writeResult(output, withSteps(set), names));
+  });
 
 /** Each revision with the steps of its own. */
 function withSteps({ status: { revisions = [], steps = [] } = {} }: NodeConfigSet): object[] {

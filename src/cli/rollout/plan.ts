@@ -8,9 +8,8 @@ import { oneLine } from '../../visible-text.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
 import { deployDir } from '../node/kubelet-command.js';
-import { type Session, withSession } from '../session.js';
+import { type Session, withResultSession } from '../session.js';
 import { writeResult } from '../terminal/output.js';
-import { terminalFor } from '../terminal/terminal.js';
 import { planSet } from './plan-set.js';
 import { planObject, planText } from './plan-text.js';
 import { findSet, readSet, setName } from './read-set.js';
@@ -23,21 +22,17 @@ export interface PlanOptions extends ConnectionOptions {
 }
 
 export const plan = (word: string, options: PlanOptions): Promise<void> =>
-  withSession(
-    options,
-    async (session) => {
-      const { terminal } = session;
-      const set = isFile(word) ? await setInFile(session, word) : await readSet(session, setName(word));
-      const found = await planSet(session, set, { trialMs: options.trial });
-      const { output } = options;
-      const names = found.waves.flatMap((wave) => wave.names.map((name) => `node/${name}`));
-      if (output !== undefined && output !== 'wide')
-        terminal.printDocument(writeResult(output, planObject(found), names));
-      else terminal.print(planText(found, terminal, { isWide: output === 'wide' }));
-      if (found.stalled !== undefined || found.rejections.length > 0) process.exitCode = 1;
-    },
-    terminalFor(options),
-  );
+  withResultSession(options, async (session) => {
+    const { terminal } = session;
+    const set = isFile(word) ? await setInFile(session, word) : await readSet(session, setName(word));
+    const found = await planSet(session, set, { trialMs: options.trial });
+    const { output } = options;
+    const names = found.waves.flatMap((wave) => wave.names.map((name) => `node/${name}`));
+    if (output !== undefined && output !== 'wide')
+      terminal.printDocument(writeResult(output, planObject(found), names));
+    else terminal.print(planText(found, terminal, { isWide: output === 'wide' }));
+    if (found.stalled !== undefined || found.rejections.length > 0) process.exitCode = 1;
+  });
 
 export const isFile = (word: string): boolean => word === '-' || /\.(ya?ml|json)$/.test(word) || existsSync(word);
 

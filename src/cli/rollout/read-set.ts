@@ -4,7 +4,8 @@ import { type NodeConfigSet, nodeConfigSets } from '../../api/node-config-set.js
 import { isNotFound } from '../../api/status.js';
 import { CannotRun } from '../../cannot-run.js';
 import { serves } from '../../kube/client.js';
-import type { Session } from '../session.js';
+import type { ConnectionOptions } from '../command-line.js';
+import { type Session, withResultSession } from '../session.js';
 
 /** From a word of the command line, `gpu` or `nodeconfigset/gpu`. */
 export function setName(word: string): string {
@@ -12,6 +13,13 @@ export function setName(word: string): string {
   if (checkDnsSubdomain(name).length === 0) return name;
   throw new CannotRun(`'${word}' cannot be the name of a set; 'relet rollout status' lists them`);
 }
+
+/** Works on the set that a word of the command line names. */
+export const withSet = (
+  word: string,
+  options: ConnectionOptions & { output?: string | undefined },
+  work: (session: Session, set: NodeConfigSet) => Promise<void>,
+): Promise<void> => withResultSession(options, async (session) => work(session, await readSet(session, setName(word))));
 
 export async function readSet(session: Session, name: string): Promise<NodeConfigSet> {
   const found = await findSet(session, name);

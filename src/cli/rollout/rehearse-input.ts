@@ -20,8 +20,7 @@ import { copyOfPod } from '../../rehearsal/pods.js';
 import { payloadOf } from '../../rollout/revision.js';
 import type { ConnectionOptions, KubeletVersion } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
-import { type Session, withSession } from '../session.js';
-import { terminalFor } from '../terminal/terminal.js';
+import { type Session, withResultSession } from '../session.js';
 import { isFile, parseSet } from './plan.js';
 import { mayControllerDrain } from './plan-drains.js';
 import { findSet, listSets, readSet, setName } from './read-set.js';
@@ -141,18 +140,14 @@ function payloadIn({ spec: { config }, metadata }: NodeConfigSet, { configMaps: 
 }
 
 function fromSession(word: string, options: InputOptions): Promise<RehearsalInput> {
-  return withSession(
-    options,
-    async (session) => {
-      const set = isFile(word) ? await withStatus(session, word) : await readSet(session, setName(word));
-      const manifests = isFile(word) ? objectsIn(word).filter(({ kind }) => kind === 'ConfigMap') : [];
-      const objects = [...manifests, ...(await readCluster(session, set))];
-      const mayDrain = drains(set) ? await mayControllerDrain(session) : undefined;
-      const fleet = fleetFrom(objects, { set, local: localOf(options), mayDrain, hasPods: true });
-      return { set, fleet, payload: payloadIn(set, fleet), isFromCluster: true };
-    },
-    terminalFor(options),
-  );
+  return withResultSession(options, async (session) => {
+    const set = isFile(word) ? await withStatus(session, word) : await readSet(session, setName(word));
+    const manifests = isFile(word) ? objectsIn(word).filter(({ kind }) => kind === 'ConfigMap') : [];
+    const objects = [...manifests, ...(await readCluster(session, set))];
+    const mayDrain = drains(set) ? await mayControllerDrain(session) : undefined;
+    const fleet = fleetFrom(objects, { set, local: localOf(options), mayDrain, hasPods: true });
+    return { set, fleet, payload: payloadIn(set, fleet), isFromCluster: true };
+  });
 }
 
 /** Adds the status in the cluster: finished steps of the set are not repeated. */

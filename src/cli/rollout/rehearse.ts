@@ -125,7 +125,7 @@ async function showMany(
     progress.onRun(rows.at(-1)!, index, seeds);
   }
   progress.close();
-  const terminal = terminalFor({ ...(output && { output }) });
+  const terminal = terminalFor({ output });
   const spread = spreadOf(rows, last!);
   if (output !== undefined) terminal.printDocument(writeResult(output, spread));
   else terminal.print(spreadText(spread, terminal));

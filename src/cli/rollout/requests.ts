@@ -19,11 +19,11 @@ import { clauseOf } from '../../visible-text.js';
 import { type ChangeOptions, isDryRun } from '../change/change.js';
 import { confirm } from '../change/change-to.js';
 import type { ConnectionOptions } from '../command-line.js';
-import { type Session, whoAmI, withSession } from '../session.js';
-import { hanging, printError, terminalFor } from '../terminal/terminal.js';
+import { type Session, whoAmI } from '../session.js';
+import { hanging, printError } from '../terminal/terminal.js';
 import { approvalObject, approvalText, readApproval } from './approval.js';
 import { undoWarning } from './plan-signatures.js';
-import { readSet, setName } from './read-set.js';
+import { withSet } from './read-set.js';
 import { printResult, type ResultOutput, type RolloutResult } from './result.js';
 
 export interface RequestOptions extends ConnectionOptions, Pick<ChangeOptions, 'dryRun'> {
@@ -37,7 +37,7 @@ export interface RequestOptions extends ConnectionOptions, Pick<ChangeOptions, '
 export interface ApproveOptions extends RequestOptions, ApprovalAsked {}
 
 export const approve = (word: string, options: ApproveOptions): Promise<void> =>
-  inSession(word, options, async (session, set) => {
+  withSet(word, options, async (session, set) => {
     const { name } = set.metadata;
     const { revision, wave, isApproved } = approvalFor(set, options);
     if (isApproved)
@@ -95,7 +95,7 @@ const results: Record<RolloutAction, (status: NodeConfigSetStatus) => string> = 
 };
 
 const request = (word: string, action: RolloutAction, options: RequestOptions): Promise<void> =>
-  inSession(word, options, async (session, set) => {
+  withSet(word, options, async (session, set) => {
     const { status = {} } = set;
     const { name } = set.metadata;
     const revision = requestedRevision(set, action, options.revision);
@@ -147,10 +147,3 @@ function finish({ terminal }: Session, options: RequestOptions, { done, ...resul
   terminal.print(hanging(`${set}: ${what} ${done}; ${end}`, terminal));
   printResult(terminal, options, result);
 }
-
-const inSession = (
-  word: string,
-  options: RequestOptions,
-  work: (session: Session, set: NodeConfigSet) => Promise<void>,
-): Promise<void> =>
-  withSession(options, async (session) => work(session, await readSet(session, setName(word))), terminalFor(options));

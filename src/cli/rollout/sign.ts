@@ -15,7 +15,7 @@ import type { ConnectionOptions } from '../command-line.js';
 import { readBytes } from '../config/documents.js';
 import { printDropped } from '../config/sign.js';
 import { whyUnreadable } from '../read-file.js';
-import { withSession } from '../session.js';
+import { withResultSession } from '../session.js';
 import { readSetFacts, signedConfig } from '../sign/set.js';
 import { type SigningResult, type StatementOptions, statementText } from '../sign/statement.js';
 import { printError, terminalFor } from '../terminal/terminal.js';
@@ -68,31 +68,27 @@ function manifestWith(text: string, signed: SignedConfig): string {
 }
 
 const signInCluster = (name: string, options: SignSetOptions): Promise<void> =>
-  withSession(
-    options,
-    async (session) => {
-      const set = await readSet(session, name);
-      const { config } = set.spec;
-      const payload = payloadOf(config) ?? (await readPayload(session, config.configMap!)).text;
-      const facts = await readSetFacts(session, set, payload);
-      const { signed, result } = await signedConfig(config, payload, options, facts);
-      if (isDeepStrictEqual(signed, config.signed)) {
-        session.terminal.print(`nodeconfigset/${name} is signed like that already`);
-        return printResult(session.terminal, options, { set: name, verb: 'sign', signed: result.keys });
-      }
-      await writeManifest(session, { ...set, spec: { ...set.spec, config: { signed } } }, set);
-      session.terminal.print(`nodeconfigset/${name} signed: ${resultText(result)}`);
-      printDropped(result);
-      if ((set.status?.failedNodes ?? 0) > 0)
-        printError(`relet: 'relet rollout retry ${name}' assigns it again where it has failed`);
-      const owner = gitOwner(set);
-      if (owner !== undefined)
-        printError(
-          `relet: warning: ${owner} applies ${name} from Git and will undo this at its next sync; sign the manifest there`,
-        );
-      printResult(session.terminal, options, { set: name, verb: 'sign', signed: result.keys });
-    },
-    terminalFor(options),
-  );
+  withResultSession(options, async (session) => {
+    const set = await readSet(session, name);
+    const { config } = set.spec;
+    const payload = payloadOf(config) ?? (await readPayload(session, config.configMap!)).text;
+    const facts = await readSetFacts(session, set, payload);
+    const { signed, result } = await signedConfig(config, payload, options, facts);
+    if (isDeepStrictEqual(signed, config.signed)) {
+      session.terminal.print(`nodeconfigset/${name} is signed like that already`);
+      return printResult(session.terminal, options, { set: name, verb: 'sign', signed: result.keys });
+    }
+    await writeManifest(session, { ...set, spec: { ...set.spec, config: { signed } } }, set);
+    session.terminal.print(`nodeconfigset/${name} signed: ${resultText(result)}`);
+    printDropped(result);
+    if ((set.status?.failedNodes ?? 0) > 0)
+      printError(`relet: 'relet rollout retry ${name}' assigns it again where it has failed`);
+    const owner = gitOwner(set);
+    if (owner !== undefined)
+      printError(
+        `relet: warning: ${owner} applies ${name} from Git and will undo this at its next sync; sign the manifest there`,
+      );
+    printResult(session.terminal, options, { set: name, verb: 'sign', signed: result.keys });
+  });
 
 const resultText = ({ facts, keys }: SigningResult): string => `${statementText(facts)}; signed by ${keys.join(', ')}`;

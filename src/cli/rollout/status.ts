@@ -11,7 +11,7 @@ import { assess } from '../../rollout/assessment.js';
 import { leftMs } from '../../rollout/estimate.js';
 import type { ConnectionOptions } from '../command-line.js';
 import { followServer } from '../follow-server.js';
-import { type Session, withSession } from '../session.js';
+import { type Session, withResultSession } from '../session.js';
 import { type Column, tableLines, writeResult } from '../terminal/output.js';
 import { clearUp, isTerminal, printError, rowsOf, terminalFor, wrapLines, writeOut } from '../terminal/terminal.js';
 import { listSets, readSet, setName } from './read-set.js';
@@ -28,18 +28,14 @@ export interface StatusOptions extends ConnectionOptions {
 export const status = (word: string | undefined, options: StatusOptions): Promise<void> => {
   if (word === undefined && options.watch) throw new CannotRun('--watch follows one set; name it');
   if (options.timeout !== undefined && !options.watch) throw new CannotRun('--timeout goes with --watch');
-  return withSession(
-    options,
-    async (session) => {
-      if (word === undefined) return showAll(session, options);
-      const name = setName(word);
-      const set = await readSet(session, name);
-      if (options.watch) return follow(session, set, options);
-      await show(session, set, options);
-      process.exitCode = exitCodeOf(set);
-    },
-    terminalFor(options),
-  );
+  return withResultSession(options, async (session) => {
+    if (word === undefined) return showAll(session, options);
+    const name = setName(word);
+    const set = await readSet(session, name);
+    if (options.watch) return follow(session, set, options);
+    await show(session, set, options);
+    process.exitCode = exitCodeOf(set);
+  });
 };
 
 export function exitCodeOf(set: NodeConfigSet): 0 | 1 | 3 {

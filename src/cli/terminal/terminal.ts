@@ -44,7 +44,7 @@ function openResultTerminal(): Terminal {
 }
 
 /** With `-o`, the result is for a program; but for `-o wide`, with which nothing is cut. */
-export const terminalFor = ({ output }: { output?: string }): Terminal =>
+export const terminalFor = ({ output }: { output?: string | undefined }): Terminal =>
   output === undefined
     ? openTerminal()
     : output === 'wide'
