@@ -5,7 +5,7 @@ import { counted, groupBy } from '../fleet/inventory.js';
 import { isControlPlane, poolOf } from '../fleet/pools.js';
 import { byNaturalOrder } from '../natural-order.js';
 import { type Benchmark, benchmarks, cisVersionOf, cisVersions, idsOf, nsaIds, stigIds } from './benchmarks.js';
-import { type Check, checks, type Result, type Severity, severities } from './checks.js';
+import { type Check, type CheckResult, checks, type Severity, severities } from './checks.js';
 import { isExpired, type Waiver, waiverFor } from './waivers.js';
 
 export interface Finding {
@@ -13,7 +13,7 @@ export interface Finding {
   ids: string[];
   title: string;
   severity: Severity;
-  result: Result;
+  result: CheckResult;
   pool: string;
   nodes: string[];
   /** The value that decides. */
@@ -33,7 +33,7 @@ export interface AuditReport {
   /** Failing first, then cannot-tell; by severity, check and pool. */
   findings: Finding[];
   /** Nodes by result of a check. */
-  counts: Record<Result | 'waived', number>;
+  counts: Record<CheckResult | 'waived', number>;
   expiredWaivers: Waiver[];
   unread: Pick<Unread, 'name' | 'reason'>[];
 }
@@ -128,7 +128,7 @@ function merged(findings: Finding[]): Finding[] {
   }));
 }
 
-const results: readonly Result[] = ['fail', 'cannot-tell', 'pass', 'not-applicable'];
+const results: readonly CheckResult[] = ['fail', 'cannot-tell', 'pass', 'not-applicable'];
 const order = checks.map(({ key }) => key);
 
 function inOrder(a: Finding, b: Finding): number {

@@ -9,12 +9,12 @@ import type { EffectiveDocument } from '../fleet/effective-document.js';
 import { parseDuration } from '../go/duration.js';
 import { jsonText } from '../json.js';
 
-export type Result = 'pass' | 'fail' | 'cannot-tell' | 'not-applicable';
+export type CheckResult = 'pass' | 'fail' | 'cannot-tell' | 'not-applicable';
 export const severities = ['high', 'medium', 'low'] as const;
 export type Severity = (typeof severities)[number];
 
 export interface Evaluation {
-  result: Result;
+  result: CheckResult;
   /** The value that decides: `authentication.anonymous.enabled: true`. */
   found: string;
 }

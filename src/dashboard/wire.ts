@@ -25,7 +25,7 @@ import type { NodeConfigSetStatus, SetRevision, WaveStatus } from '../api/node-c
 import type { HistoryEntry } from '../fleet/config-history.js';
 import type { Inventory, Pool } from '../fleet/inventory.js';
 import type { ImpactSentence, Preview } from '../fleet/preview.js';
-import type { NodeState } from '../fleet/state-text.js';
+import type { ShownState } from '../fleet/state-text.js';
 import type { RolloutPlan } from '../rollout/plan-output.js';
 
 export type {
@@ -81,7 +81,7 @@ export interface Me {
 /** One node in the fleet. Short names of configs: `local`, the name of the ConfigMap, or `unknown` where no agent reports. */
 export interface Row {
   name: string;
-  state: NodeState;
+  state: ShownState;
   assigned: string;
   active: string;
   lastKnownGood: string;

@@ -47,7 +47,7 @@ export function signingText({
  * runs what it was assigned, and its set wants another revision there.
  */
 export const nodeStates = ['no agent', 'silent', ...configStates, 'outdated'] as const;
-export type NodeState = (typeof nodeStates)[number];
+export type ShownState = (typeof nodeStates)[number];
 
 export interface Known {
   nowMs: number;
@@ -55,7 +55,7 @@ export interface Known {
   isOutdated?: ((node: ConfiguredNode) => boolean) | undefined;
 }
 
-export function nodeState(node: ConfiguredNode, { nowMs, isOutdated }: Known): NodeState {
+export function nodeState(node: ConfiguredNode, { nowMs, isOutdated }: Known): ShownState {
   const { kind } = agentPresence(node, nowMs);
   if (kind !== 'Present') return kind === 'NoAgent' ? 'no agent' : 'silent';
   const state = configState(node);

@@ -25,7 +25,7 @@ import type { TextRoom } from '../terminal/facts.js';
 import { hanging, isTerminal, wrap } from '../terminal/terminal.js';
 import { type ChangeOptions, isDryRun, makeChanges, reportNotChanged } from './change.js';
 import { namesOf } from './outcome.js';
-import { isUnchanged, type Plan, type PlanOptions, planChange, type RequestedChange } from './plan.js';
+import { isUnchanged, type PlannedChange, type PlanOptions, planChange, type RequestedChange } from './plan.js';
 import { signPlans } from './sign-plans.js';
 
 export interface ChangeVerbOptions extends ConnectionOptions, ChangeOptions, PlanOptions {
@@ -53,7 +53,7 @@ export async function changeTo(
   const wanted = requested.filter((change) => !unchanged.includes(change));
   const nodes = unchanged.map(({ now }) => now.node);
   if (wanted.length === 0) return makeChanges(session, verb, [], options, nodes);
-  const plans: Plan[] = [];
+  const plans: PlannedChange[] = [];
   // A dry run shows what has to be accepted, and is not refused for it.
   let missing: string[] = [];
   try {
@@ -98,7 +98,7 @@ const acceptedBy = ({ accept = [], drain = 'Never' }: ChangeVerbOptions): string
   drain === 'Never' ? accept : [...new Set([...accept, 'drain'])];
 
 /** With --drain, no drain is left to do afterwards; the agent may set state files aside. */
-function withDrain(plan: Plan, policy: ChangeVerbOptions['drain'] = 'Never'): Plan {
+function withDrain(plan: PlannedChange, policy: ChangeVerbOptions['drain'] = 'Never'): PlannedChange {
   const isNeeded = plan.preview?.changes.some((change) => isOpen(change, [])) ?? false;
   if (policy === 'Never' || (policy === 'WhenNeeded' && !isNeeded)) return plan;
   const needs = plan.owed?.needs.filter((one) => one !== 'drain') ?? [];
@@ -152,12 +152,12 @@ function byText(requested: RequestedChange[]): Map<string, PolicedNode[]> {
 }
 
 /** One text for each difference. */
-export const planTexts = (plans: Plan[], room: TextRoom): string[] =>
+export const planTexts = (plans: PlannedChange[], room: TextRoom): string[] =>
   groupsOf(plans).map((group) => groupText(group, room));
 
 /** Plans with the same difference. Which pods fail, and the names of the ConfigMaps, may differ from node to node. */
-function groupsOf(plans: Plan[]): Plan[][] {
-  const groups = new Map<string, Plan[]>();
+function groupsOf(plans: PlannedChange[]): PlannedChange[][] {
+  const groups = new Map<string, PlannedChange[]>();
   for (const plan of plans) {
     const lines = plan.preview && previewText({ ...plan.preview, pods: { kind: 'unknown' } }, 80);
     const key = JSON.stringify(lines ?? places(plan));
@@ -166,16 +166,16 @@ function groupsOf(plans: Plan[]): Plan[][] {
   return [...groups.values()];
 }
 
-const places = ({ node, to }: Plan): string =>
+const places = ({ node, to }: PlannedChange): string =>
   `${formatRef(refOf(node.configSource), 'short')} -> ${formatRef(refOf(to), 'short')}`;
 
-function headingOf(group: Plan[]): string {
+function headingOf(group: PlannedChange[]): string {
   const names = namesOf(group.map(({ node }) => node.name));
   const all = new Set(group.map(places));
   return all.size === 1 ? `${names}: ${[...all][0]}` : `${names}:`;
 }
 
-function groupText(group: Plan[], terminal: TextRoom): string {
+function groupText(group: PlannedChange[], terminal: TextRoom): string {
   const lines = [terminal.paint.bold(hanging(headingOf(group), terminal))];
   for (const words of new Set(group.flatMap(({ warnings }) => warnings)))
     lines.push(terminal.paint.red(wrap(`Warning: ${words}`, terminal.columns)));
@@ -191,7 +191,7 @@ function groupText(group: Plan[], terminal: TextRoom): string {
 }
 
 /** The same changes on each node; the pods of all of them. */
-function together(group: Plan[]): Preview | undefined {
+function together(group: PlannedChange[]): Preview | undefined {
   const previews = group.flatMap(({ preview }) => preview ?? []);
   if (previews.length === 0) return undefined;
   const effects = previews.map(({ pods }) => pods);
@@ -214,13 +214,13 @@ function suggestSet({ terminal, references }: Session): void {
 }
 
 /** Impacts that --accept lacks. */
-function missingIn(plans: Plan[], accepted: readonly string[] = []): string[] {
+function missingIn(plans: PlannedChange[], accepted: readonly string[] = []): string[] {
   const needsReload =
     plans.some(({ needs }) => needs?.includes('daemon-reload')) && !accepted.includes('daemon-reload');
   return [...acceptNeeded({ changes: fieldChanges(plans) }, accepted), ...(needsReload ? ['daemon-reload'] : [])];
 }
 
-const fieldChanges = (plans: Plan[]): FieldChange[] => plans.flatMap(({ preview }) => preview?.changes ?? []);
+const fieldChanges = (plans: PlannedChange[]): FieldChange[] => plans.flatMap(({ preview }) => preview?.changes ?? []);
 
 /** A node whose assigned config was rejected or rolled back counts as failed, even if nothing is left to change. */
 function printUnchanged({ terminal }: Session, { now: { node }, notes = [], already }: RequestedChange): void {
@@ -235,7 +235,7 @@ function printUnchanged({ terminal }: Session, { now: { node }, notes = [], alre
 }
 
 /** Throws with the flag that lets the change through, if there is one. */
-function refuseUnaccepted(plans: Plan[], accepted: string[] | undefined, isReturn: boolean): void {
+function refuseUnaccepted(plans: PlannedChange[], accepted: string[] | undefined, isReturn: boolean): void {
   const changes = new Map<string, { change: FieldChange; node: string }>();
   for (const { preview, node } of plans)
     for (const change of preview?.changes ?? [])

@@ -162,7 +162,7 @@ export interface PlanOptions {
   sign?: string;
 }
 
-export interface Plan extends NodeChange {
+export interface PlannedChange extends NodeChange {
   now: NodeNow;
   /** Undefined: what runs now, or what the change makes of it, is not known. */
   preview: Preview | undefined;
@@ -192,7 +192,7 @@ export function isUnchanged({
 }
 
 /** Throws if the node's kubelet would not run with it. */
-export function planChange({ namespace }: Session, wish: RequestedChange, options: PlanOptions): Plan {
+export function planChange({ namespace }: Session, wish: RequestedChange, options: PlanOptions): PlannedChange {
   const { now, target } = wish;
   const text = textOf(target);
   if (options.validate !== false && text !== undefined) rejectErrors(wish, text);

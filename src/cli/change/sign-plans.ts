@@ -16,10 +16,14 @@ import {
   sign,
   splitSignatures,
 } from '../sign/statement.js';
-import type { Plan } from './plan.js';
+import type { PlannedChange } from './plan.js';
 
 /** Nodes with the same text share one ConfigMap, which is signed once. */
-export async function signPlans(session: Session, plans: Plan[], { sign: key }: { sign?: string }): Promise<Plan[]> {
+export async function signPlans(
+  session: Session,
+  plans: PlannedChange[],
+  { sign: key }: { sign?: string },
+): Promise<PlannedChange[]> {
   if (key === undefined) return plans;
   const signed = new Map<string, ConfigMap>();
   for (const { configMap } of plans) {
@@ -39,7 +43,7 @@ export async function signPlans(session: Session, plans: Plan[], { sign: key }: 
 }
 
 /** The lowest serial that one of the nodes has, so that each of them can return. */
-function factsFor(plans: readonly Plan[]): SigningFacts {
+function factsFor(plans: readonly PlannedChange[]): SigningFacts {
   const pools = [...new Set(plans.flatMap(({ node }) => node.signing?.pool ?? []))].sort();
   const serials = plans.flatMap(
     ({ now }) => (now.assigned.configMap && statementOf(now.assigned.configMap)?.serial) ?? [],

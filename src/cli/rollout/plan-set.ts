@@ -30,7 +30,7 @@ import { readRules, type SetRules } from '../../rollout/spec.js';
 import { InvalidSpec } from '../../rollout/spec-values.js';
 import { stateIn } from '../../rollout/state.js';
 import { statusOf } from '../../rollout/status.js';
-import { type Plan as NodePlan, planChange, readNow } from '../change/plan.js';
+import { type PlannedChange, planChange, readNow } from '../change/plan.js';
 import type { Session } from '../session.js';
 import { type PlannedDrains, planDrains } from './plan-drains.js';
 import { belongingTo, planRejections } from './plan-rejections.js';
@@ -62,7 +62,7 @@ export interface SetPlan {
   /** Statement and signatures; undefined if it has none. */
   signed: PlannedSigners | undefined;
   /** Change of each node. In a large fleet only of the first ones. */
-  changes: NodePlan[];
+  changes: PlannedChange[];
   /** Drains of the nodes that were assessed. */
   drains: PlannedDrains;
   /** Nodes that are not in `changes`, because there are too many. */

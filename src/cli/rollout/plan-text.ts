@@ -8,7 +8,7 @@ import type { PlannedSignatures, RolloutPlan, RolloutPlanNode } from '../../roll
 import { readRules, selfSetLabels } from '../../rollout/spec.js';
 import { oneLine } from '../../visible-text.js';
 import { planTexts } from '../change/change-to.js';
-import type { Plan as NodePlan } from '../change/plan.js';
+import type { PlannedChange } from '../change/plan.js';
 import { statementText } from '../sign/statement.js';
 import { factLines, nodesText, type TextRoom } from '../terminal/facts.js';
 import { wrapWords } from '../terminal/terminal.js';
@@ -230,7 +230,7 @@ export const signedObject = ({ keys, signers, statement }: NonNullable<SetPlan['
   ...(statement && { statement: statementText(statement) }),
 });
 
-export function nodeObject({ node, preview, needs = [], notes, warnings }: NodePlan): RolloutPlanNode {
+export function nodeObject({ node, preview, needs = [], notes, warnings }: PlannedChange): RolloutPlanNode {
   const known = {
     node: node.name,
     needs,
