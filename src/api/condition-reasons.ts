@@ -8,6 +8,8 @@ export interface ConditionReason {
   message: string;
 }
 
+/** Without side effects, so that a bundle has only those that it uses. */
+/* @__NO_SIDE_EFFECTS__ */
 const reasons = <Key extends string>(rows: Record<Key, readonly [reason: string, message: string]>) =>
   Object.fromEntries(
     Object.entries<readonly [string, string]>(rows).map(([key, [reason, message]]) => [key, { reason, message }]),
