@@ -6,6 +6,9 @@
  * violation ends it with exit code 1, and the logs of all programs are kept.
  */
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { readOptions } from './usage.mjs';
 
 const { values } = readOptions({
@@ -15,7 +18,13 @@ const { values } = readOptions({
     driver: { type: 'string', default: 'process' },
   },
 });
-const env = { TORTURE_HOURS: values.hours, TORTURE_SEED: values.seed, TORTURE_DRIVER: values.driver };
+const env = {
+  TORTURE_HOURS: values.hours,
+  TORTURE_SEED: values.seed,
+  TORTURE_DRIVER: values.driver,
+  // Outside the temporary directory of the tests, which is removed.
+  TORTURE_LOGS: mkdtempSync(join(tmpdir(), 'relet-torture-')),
+};
 const vitest = [
   '--no-install',
   'vitest',
