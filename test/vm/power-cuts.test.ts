@@ -99,7 +99,7 @@ describeInMachines(`power cuts, seed ${seed}`, (created) => {
         const first = await cut(node, point, { next, delayMs });
         const ends = point[0] === 'a config that crashes' ? kept : next;
         await untilEnded(node, point[0], ends);
-        const what = (maxPods: number) => (maxPods === kept ? 'last known good' : maxPods === ends ? 'new' : 'WRONG');
+        const what = (maxPods: number) => (maxPods === kept ? 'last known good' : maxPods === next ? 'new' : 'WRONG');
         console.log(row([what(first), what(ends)]));
         if (what(first) === 'WRONG') failures.push(row([`booted with ${first}`]));
         kept = ends;
@@ -141,7 +141,7 @@ async function detach(node: VmNode): Promise<number> {
   return local;
 }
 
-/** Returns maxPods of the first kubelet after the cut. */
+/** Returns maxPods of the first kubelet after the cut that logs its config. */
 async function cut(node: VmNode, [change, , event]: Point, how: { next: number; delayMs: number }): Promise<number> {
   const { machine } = node;
   const before = await machine.bootId();
@@ -152,7 +152,7 @@ async function cut(node: VmNode, [change, , event]: Point, how: { next: number; 
   else await node.force(how.next, ...(change === 'a config that crashes' ? [crash] : []));
   if (change === 'attach') await machine.sh('systemctl start --no-block relet-agent');
   await machine.untilBooted(before);
-  // A kubelet logs its config when it starts.
+  // A kubelet logs its config some seconds after its start; before that the agent may have begun the trial again.
   const log = `journalctl -q -b -u kubelet -o cat | sed -n 's/^\\s*maxPods: //p' | head -n 1`;
   return machine.until('a kubelet was started', async () => Number(await machine.sh(log)) || false);
 }

@@ -62,7 +62,7 @@ export class VirtualMachine {
     const append = `root=/dev/vda rw console=ttyS0 panic=5 mitigations=off quiet systemd.show_status=no ${kernel}`;
     const net = `user,id=net,hostfwd=tcp:127.0.0.1:${sshPort}-:22`;
     const args = [
-      ...['-nographic', '-no-user-config', '-nodefaults', '-smp', '1', '-m', '2048', ...cpus[accelerator()]],
+      ...['-nographic', '-no-user-config', '-nodefaults', '-smp', '2', '-m', '2048', ...cpus[accelerator()]],
       ...['-kernel', join(image, 'vmlinuz'), '-initrd', join(image, 'initrd.img')],
       ...['-append', append],
       ...[
