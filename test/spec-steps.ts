@@ -32,7 +32,7 @@ const configs = ['a', 'b'].flatMap((name) =>
   classes.map((one) => ({ name, version: 1, class: one, isOverlay: name === 'b' })),
 );
 
-/** What people write of an object: all of a FieldPolicy, the spec of the others. */
+/** The part of an object that people write: all of a FieldPolicy, the spec of the others. */
 function readSchema(kind: Kind): Schema {
   const text = readFileSync(`deploy/base/${types[kind].resource}.relet.dev.yaml`, 'utf8');
   const schema: Schema = parse(text).spec.versions[0].schema.openAPIV3Schema;
