@@ -182,7 +182,7 @@ export class Agent {
   /**
    * Validates a config before anything is stopped, and records it as assigned. A rejected config is assigned and reported too, but never
    * started. Returns undefined if the decision is out of date: the records have changed since `changes`, for example by a request on the
-   * host or by a trial that was passed, or the reference has changed back. The kubelet keeps running then.
+   * host or by a passed trial, or the reference has changed back. The kubelet keeps running then.
    */
   async #assign(
     source: ExactRef | undefined,
@@ -199,10 +199,7 @@ export class Agent {
     const baseline = current.takeBaseline();
     const choice = await this.#parts.choose(signal, { ...records, ignoresFailures: isAnother, isArriving: true });
     if (isAnother) await unit?.forgetRemoval();
-    // The running config may have passed its trial meanwhile: the choice could be the last known good before it.
-    const { lastKnownGood } = records;
-    const isOutdated = !sameConfig(sourceOf(lastKnownGood), sourceOf(state.lastKnownGood()), 'document');
-    if (changes !== current.changes || isOutdated) return undefined;
+    if (changes !== current.changes) return undefined;
     if (pass.isTakenBack(sourceOf(state.assigned()))) {
       log.info('change taken back during validation, keeping the current config', { config: formatRef(source, 'log') });
       return undefined;

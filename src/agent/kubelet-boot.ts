@@ -101,6 +101,8 @@ export class KubeletBoot {
     }
     const { source, rank } = run.choice;
     if (lastKnownGood.passed(run)) {
+      // A restart under way may have chosen the last known good before it.
+      current.changed();
       report.counters.passedTrials++;
       if (source && rank === 'assigned') send(trialPassed(source));
     }
