@@ -1,5 +1,5 @@
 /** One vitest project: unit tests are beside the code, scenarios across modules in test/. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
@@ -71,6 +71,8 @@ const mounts = () => readFileSync('/proc/mounts', 'utf8');
 
 /** Holds everything temporary of a run, also what a program left that was killed, and is removed with it. */
 const runDir = mkdtempSync(join(isMemoryDirSuitable() ? memoryDir : tmpdir(), 'relet-run-'));
+// Some tests run programs as another user.
+chmodSync(runDir, 0o711);
 process.once('exit', () => {
   // A mount that is left may show files of the host.
   if (existsSync('/proc/mounts') && mounts().includes(` ${runDir}/`)) return;
