@@ -30,19 +30,20 @@ const rejected = (outcome: RevisionOutcome): SetState => ({
 });
 const complete = withOutcome({ ...started, currentRevision: 'new' }, { outcome: 'Complete' });
 const back: SetState = { ...withOld, rejectedRevision: 'new', rollingBack: true };
-const has = (name: string, more: Partial<SetNode> = {}) => node(name, { state: 'active', claim: claim(), ...more });
-const hasOld = (name: string, more: Partial<SetNode> = {}) => has(name, { claim: claim({ revision: 'old' }), ...more });
+const updated = (name: string, more: Partial<SetNode> = {}) => node(name, { state: 'active', claim: claim(), ...more });
+const outdated = (name: string, more: Partial<SetNode> = {}) =>
+  updated(name, { claim: claim({ revision: 'old' }), ...more });
 const wrong = node('wrong', { state: 'rolled back', claim: claim({ revision: 'bad' }) });
 
 test.each<[string, SetNode[], More, string]>([
-  ['a pause comes before a rollback', [has('a')], { state: back, spec: { paused: true } }, 'Reconciling paused'],
+  ['a pause comes before a rollback', [updated('a')], { state: back, spec: { paused: true } }, 'Reconciling paused'],
   ['a node that joins comes before a problem', [node('a')], { state: withOld, problem }, 'Reconciling rolling'],
-  ['a problem comes before a rejection', [has('a')], { state: rejected('Aborted'), problem }, 'Stalled impact'],
+  ['a problem comes before a rejection', [updated('a')], { state: rejected('Aborted'), problem }, 'Stalled impact'],
   ['an undo is reported', [node('a')], { state: rejected('Undone') }, 'Stalled undone'],
   ['a rollback is reported', [node('a')], { state: rejected('RolledBack') }, 'Stalled rolledBack'],
   ['the end of its time is reported', [node('a')], { state: rejected('Expired') }, 'Stalled expired'],
   ['a rejection is reported also without nodes', [], { state: rejected('Undone') }, 'Stalled undone'],
-  ['a problem keeps a set from being complete', [has('a')], { problem }, 'Stalled impact'],
+  ['a problem keeps a set from being complete', [updated('a')], { problem }, 'Stalled impact'],
 ])('%s', (_name, nodes, more, expected) => {
   const found = planned(nodes, {}, more);
   expect(reason(found)).toBe(expected);
@@ -53,16 +54,16 @@ describe('a rollback', () => {
   const blocked = (reason: string) => ({ blocked: { reason, message: '' } });
   const rejectedAgain = { ...back, rollingBack: false };
   test.each<[string, SetNode, SetState, boolean]>([
-    ['does not wait for a node that is held', has('a', blocked('Held')), back, false],
-    ['waits for a node that cannot be drained yet', has('a', blocked('Undrainable')), back, true],
-    ['waits until a node runs what it had', hasOld('a', { state: 'waiting' }), back, true],
-    ['does not wait for a node that fails with what it had', hasOld('a', { state: 'rolled back' }), back, false],
-    ['is over when the node runs what it had', hasOld('a'), back, false],
-    ['begins again when a node that has it is no longer held', has('a'), rejectedAgain, true],
-    ['does not begin again for a node that is held', has('a', blocked('Held')), rejectedAgain, false],
+    ['does not wait for a node that is held', updated('a', blocked('Held')), back, false],
+    ['waits for a node that cannot be drained yet', updated('a', blocked('Undrainable')), back, true],
+    ['waits until a node runs what it had', outdated('a', { state: 'waiting' }), back, true],
+    ['does not wait for a node that fails with what it had', outdated('a', { state: 'rolled back' }), back, false],
+    ['is over when the node runs what it had', outdated('a'), back, false],
+    ['begins again when a node that has it is no longer held', updated('a'), rejectedAgain, true],
+    ['does not begin again for a node that is held', updated('a', blocked('Held')), rejectedAgain, false],
     [
       'does not begin after an abort',
-      has('a'),
+      updated('a'),
       { ...withOutcome(back, { outcome: 'Aborted' }), rollingBack: false },
       false,
     ],
@@ -71,12 +72,12 @@ describe('a rollback', () => {
   });
 
   test('keeps to maxUnavailable, and names the nodes that are left', () => {
-    const nodes = [has('a'), has('b'), has('c', { state: 'rolled back' }), hasOld('d')];
+    const nodes = [updated('a'), updated('b'), updated('c', { state: 'rolled back' }), outdated('d')];
     const found = planned(nodes, { maxUnavailable: 1 }, { state: back });
     expect(found.state.intent).toMatchObject({ revision: 'old', wave: 0, names: ['c', 'a'], exempt: ['c'] });
     expect(reason(found)).toBe('Reconciling rollingBack');
-    const away = has('c', { isReady: false, blocked: { reason: 'Held', message: '' } });
-    const left = [has('a'), has('b', { isCordoned: true }), away, hasOld('d')];
+    const away = updated('c', { isReady: false, blocked: { reason: 'Held', message: '' } });
+    const left = [updated('a'), updated('b', { isCordoned: true }), away, outdated('d')];
     const spent = planned(left, { maxUnavailable: 0 }, { state: back });
     expect([batchOf(spent), reason(spent), spent.waiting]).toEqual([
       undefined,
@@ -87,7 +88,7 @@ describe('a rollback', () => {
 
   test('by onFailure counts every node again that could not get the revision, and is recorded with the node', () => {
     const refused = { kind: 'impact', revision: 'new', reason: 'r', message: 'm' } as const;
-    const nodes = [has('a', { state: 'rolled back' }), node('b', { refused })];
+    const nodes = [updated('a', { state: 'rolled back' }), node('b', { refused })];
     const found = planned(nodes, { onFailure: 'Rollback' }, { state: withOld });
     expect(found.survey.excluded).toEqual([]);
     expect(found.state.steps?.[0]).toMatchObject({
@@ -101,9 +102,9 @@ describe('a rollback', () => {
 test.each<[string, SetNode, SetState, string[] | undefined]>([
   ['that is not Ready does not get it yet', node('a', { isReady: false }), withOld, undefined],
   ['that a person does not let update does not get it', node('a', { createdAtMs: -1 }), withOld, undefined],
-  ['that has another revision of the set waits for its wave', hasOld('a'), withOld, undefined],
+  ['that has another revision of the set waits for its wave', outdated('a'), withOld, undefined],
   ['that failed with a revision before it gets it, once the new one is rejected', wrong, back, ['wrong']],
-  ['that has it does not get it again', hasOld('a'), back, undefined],
+  ['that has it does not get it again', outdated('a'), back, undefined],
 ])('the current revision, beside a new one in a closed window: a node %s', (_name, one, state, expected) => {
   const spec = { updateNodes: 'New' };
   const windows = [{ from: '22:00', to: '04:00' }];
@@ -114,18 +115,22 @@ test.each<[string, SetNode, SetState, string[] | undefined]>([
 
 describe('after the rollout', () => {
   const windows = [{ from: '22:00', to: '04:00' }];
-  const failed = (wave: number) => has('a', { state: 'rolled back', claim: claim({ wave }) });
+  const failed = (wave: number) => updated('a', { state: 'rolled back', claim: claim({ wave }) });
 
   test('in a closed window only nodes that the set never had get the config, and the set stays Ready', () => {
-    const found = planned([has('a'), hasOld('b'), node('c')], { windows, maxUnavailable: 3 }, { state: complete });
+    const found = planned(
+      [updated('a'), outdated('b'), node('c')],
+      { windows, maxUnavailable: 3 },
+      { state: complete },
+    );
     expect(found.state.intent).toMatchObject({ revision: 'new', wave: 0, names: ['c'] });
     expect(reason(found)).toBe('Ready complete');
-    expect(batchOf(planned([has('a'), hasOld('b')], {}, { state: complete }))).toEqual(['b']);
+    expect(batchOf(planned([updated('a'), outdated('b')], {}, { state: complete }))).toEqual(['b']);
   });
 
   test('a node that fails is named, and stops the others only if it was caught up', () => {
     const refused = { kind: 'impact', revision: 'new', reason: 'r', message: 'too small' } as const;
-    const nodes = [has('b'), node('c', { refused })];
+    const nodes = [updated('b'), node('c', { refused })];
     const found = planned([failed(1), ...nodes], {}, { state: complete });
     expect(found.progress).toMatchObject({ condition: 'Ready', kind: 'complete' });
     expect(found.progress.message).toMatch(
@@ -146,7 +151,7 @@ describe('a wave that was compared', () => {
   const cohort = { canaries: ['a'], controls: ['b'], before: span(-10 * minute, -5 * minute), after: span(0, minute) };
   const observing = record({ state: 'Observing', ...cohort });
   const [worse, unclear] = [record({ outcome: 'Worse' }), record({ outcome: 'CannotTell' })];
-  const nodes = [has('a'), ...['b', 'c', 'd'].map((name) => hasOld(name))];
+  const nodes = [updated('a'), ...['b', 'c', 'd'].map((name) => outdated(name))];
   test.each<[string, AnalysisStrategy, SetState, string, string]>([
     ['worse stops the rollout', {}, worse, 'Stalled worse', 'wave 1 is worse: slower. Correct'],
     ['worse is rolled back', { onWorse: 'Rollback' }, worse, 'Reconciling rollingBack', 'changing'],
@@ -174,7 +179,7 @@ test.each<[string, SetStrategy]>([
   ['approval', { waves: [{ nodes: 1, approve: true }] }],
   ['window', { windows: [{ from: '22:00', to: '04:00' }] }],
 ])('while a rollout waits (%s) a node that has failed is corrected, and no other is changed', (kind, strategy) => {
-  const others = [has('a'), hasOld('b')];
+  const others = [updated('a'), outdated('b')];
   const waiting = planned(others, strategy, { state: withOld });
   expect([reason(waiting), batchOf(waiting)]).toEqual([`Reconciling ${kind}`, undefined]);
   const { intent } = planned([...others, wrong], strategy, { state: withOld }).state;
@@ -182,7 +187,7 @@ test.each<[string, SetStrategy]>([
 });
 
 test('failed nodes that use up maxUnavailable halt the rollout, others only keep it waiting', () => {
-  const away = has('a', { isReady: false });
+  const away = updated('a', { isReady: false });
   const strategy: SetStrategy = { maxFailed: 1, maxUnavailable: 1, waves: [{ nodes: '100%' }] };
   expect(reason(planned([{ ...away, state: 'rolled back' }, node('b')], strategy))).toBe('Stalled halted');
   expect(reason(planned([away, node('b')], strategy))).toBe('Reconciling budget');
@@ -191,12 +196,12 @@ test('failed nodes that use up maxUnavailable halt the rollout, others only keep
 });
 
 test.each<[string, SetNode[], SetStrategy, More, number | undefined]>([
-  ['when a node may have failed', [has('a', { state: 'waiting' })], {}, {}, 14 * minute + 1],
-  ['when the revision expires', [has('a')], {}, { spec: { expiresAfter: '1h' } }, 50 * minute],
-  ['no more than events ask for', [has('a'), node('b')], {}, {}, undefined],
+  ['when a node may have failed', [updated('a', { state: 'waiting' })], {}, {}, 14 * minute + 1],
+  ['when the revision expires', [updated('a')], {}, { spec: { expiresAfter: '1h' } }, 50 * minute],
+  ['no more than events ask for', [updated('a'), node('b')], {}, {}, undefined],
   [
     'at the soonest of these',
-    [has('a', { state: 'waiting' }), node('b')],
+    [updated('a', { state: 'waiting' }), node('b')],
     { windows: [{ from: '12:30', to: '12:05' }] },
     { spec: { expiresAfter: '20m' } },
     5 * minute,
