@@ -114,7 +114,7 @@ put_back() {
   for file in "$control"/*.slice.d/*; do
     case $file in */kubepods* | *'*'*) continue ;; esac
     before=$run/control/\${file#"$control"/}
-    if [ ! -e "$before" ]; then rm -f "$file"
+    if [ ! -e "$before" ]; then rm -f "$file" && rmdir "\${file%/*}" 2>/dev/null
     elif [ "$(cat "$before")" != "$(cat "$file")" ]; then put "$file" <"$before"
     fi
   done
